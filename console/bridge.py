@@ -1,0 +1,1 @@
+"""A MemoryStore seen as mirror.source."""

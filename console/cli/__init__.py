@@ -1,0 +1,1 @@
+"""The commands. One module per command group; everything else is imported lazily."""

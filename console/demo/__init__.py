@@ -1,0 +1,1 @@
+"""A sample project memory that tells a story."""

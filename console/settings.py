@@ -1,0 +1,1 @@
+"""Where every setting comes from, which source won, which sources are trusted."""

@@ -1,0 +1,1 @@
+"""Settings -> an open store."""

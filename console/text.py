@@ -1,0 +1,1 @@
+"""Text from a bank made harmless for a terminal."""
