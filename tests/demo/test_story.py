@@ -65,7 +65,7 @@ def test_every_document_says_who_where_and_why(entry: story.Entry) -> None:
     assert entry.context
     assert entry.metadata["session_id"]
     assert len(set(entry.tags)) == len(entry.tags)
-    assert all(len(version.text.encode("utf-8")) > 300 for version in entry.versions)
+    assert all(len(version.text.encode("utf-8")) > 250 for version in entry.versions)
 
 
 @pytest.mark.parametrize(
