@@ -1,0 +1,47 @@
+"""Tags as stored, and the five ways to match them.
+
+| mode       | needs        | untagged rows                                      |
+|------------|--------------|----------------------------------------------------|
+| any        | one of them  | included                                           |
+| all        | every one    | included                                           |
+| any_strict | one of them  | not                                                |
+| all_strict | every one    | not                                                |
+| exact      | the same set | only when no tags are given, and then only those   |
+
+Without tags every mode but ``exact`` filters nothing. Case counts; a tag is literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from console.memory.embedded.codec import to_json
+from console.memory.errors import InvalidInput
+
+MODES = ("any", "all", "any_strict", "all_strict", "exact")
+
+
+def stored(tags: Iterable[str]) -> str:
+    """Sorted, distinct, JSON: equal sets are equal strings."""
+    return to_json(sorted(set(tags)))
+
+
+def condition(column: str, tags: Sequence[str], mode: str) -> tuple[str, list[object]]:
+    """A SQL condition and its parameters; ``''`` where nothing is filtered. Raises InvalidInput for a bad mode."""
+    if mode not in MODES:
+        raise InvalidInput(f"unknown tags_match {mode!r}", hint="one of " + ", ".join(MODES))
+    wanted = sorted(set(tags))
+    if mode == "exact":
+        return f"{column} = ?", [stored(wanted)]
+    if not wanted:
+        return "", []
+    marks = ", ".join("?" * len(wanted))
+    if mode.startswith("any"):
+        test = f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value IN ({marks}))"
+        values: list[object] = [*wanted]
+    else:
+        test = f"(SELECT count(DISTINCT value) FROM json_each({column}) WHERE value IN ({marks})) = ?"
+        values = [*wanted, len(wanted)]
+    if not mode.endswith("_strict"):
+        test = f"({column} = '[]' OR {test})"
+    return test, values

@@ -1,0 +1,211 @@
+"""Words for the index and for queries.
+
+``grams`` gives the index what its tokenizer cannot see: pairs of CJK characters (it takes a run of them for
+one word) and the parts of camelCase names.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"\w+")
+_CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
+_CAMEL = re.compile(r"\b[A-Za-z]+[a-z0-9](?:[A-Z][a-z0-9]*)+\b")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+STOP_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "and",
+        "or",
+        "but",
+        "nor",
+        "so",
+        "if",
+        "then",
+        "than",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "of",
+        "on",
+        "onto",
+        "off",
+        "out",
+        "over",
+        "to",
+        "up",
+        "with",
+        "without",
+        "about",
+        "above",
+        "after",
+        "again",
+        "against",
+        "before",
+        "below",
+        "between",
+        "down",
+        "during",
+        "through",
+        "under",
+        "until",
+        "while",
+        "is",
+        "am",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "do",
+        "does",
+        "did",
+        "doing",
+        "done",
+        "have",
+        "has",
+        "had",
+        "having",
+        "can",
+        "could",
+        "will",
+        "would",
+        "shall",
+        "should",
+        "may",
+        "might",
+        "must",
+        "i",
+        "me",
+        "my",
+        "mine",
+        "we",
+        "us",
+        "our",
+        "ours",
+        "you",
+        "your",
+        "yours",
+        "he",
+        "him",
+        "his",
+        "she",
+        "her",
+        "hers",
+        "it",
+        "its",
+        "they",
+        "them",
+        "their",
+        "theirs",
+        "what",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "when",
+        "where",
+        "why",
+        "how",
+        "there",
+        "here",
+        "all",
+        "any",
+        "both",
+        "each",
+        "few",
+        "more",
+        "most",
+        "other",
+        "some",
+        "such",
+        "no",
+        "not",
+        "only",
+        "own",
+        "same",
+        "too",
+        "very",
+        "just",
+        "also",
+        "now",
+        "ever",
+        "get",
+        "got",
+        "tell",
+        "know",
+        "please",
+        "want",
+        "need",
+        "let",
+        "s",
+        "t",
+        "d",
+        "ll",
+        "m",
+        "o",
+        "re",
+        "ve",
+        "y",
+        "don",
+        "didn",
+        "doesn",
+        "isn",
+        "aren",
+        "wasn",
+        "weren",
+        "hasn",
+        "haven",
+        "hadn",
+        "won",
+        "wouldn",
+        "couldn",
+        "shouldn",
+        "ain",
+        "many",
+        "much",
+        "long",
+        "often",
+        "kind",
+        "sort",
+    ]
+)
+"""Question words among them: they stand in every question and in few answers."""
+
+
+def grams(text: str) -> str | None:
+    """The extra tokens of a text; None where there are none."""
+    extra = [pair for run in _CJK_RUN.findall(text) for pair in _pairs(run)]
+    for name in _CAMEL.findall(text):
+        extra += [part.lower() for part in _PART.findall(name)]
+    return " ".join(dict.fromkeys(extra)) or None
+
+
+def query_words(query: str) -> list[str]:
+    """The content words of a query, distinct and in order; all words where it has stop words only."""
+    words = []
+    for word in _WORD.findall(_CJK_RUN.sub(" ", query)):
+        words += [part for part in re.split(r"_+", word.lower()) if part]
+    content = [word for word in words if word not in STOP_WORDS]
+    return list(dict.fromkeys(content or words))
+
+
+def query_pairs(query: str) -> list[str]:
+    """The CJK pairs of a query (a single character as itself)."""
+    return list(dict.fromkeys(pair for run in _CJK_RUN.findall(query) for pair in _pairs(run)))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
