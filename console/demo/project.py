@@ -12,11 +12,13 @@ from pathlib import Path
 import msgspec
 
 from console.demo import story
+from console.memory.errors import StoreError
 
 MARKER = ".console-demo.json"
 """Says that the folder is ours; in the repository's ignore list, so it never travels with a clone."""
 MEMORY = "memory.db"
 FORMAT = 1
+USAGE = 64
 
 _IDENTITY = "console demo"
 _EMAIL = "demo@ledgerline.example"
@@ -59,11 +61,11 @@ One thing that the agents believe is wrong. It was concluded once, and built on 
 """
 
 
-class DemoError(Exception):
-    """One line: what, where, what to do. ``exit_code`` is what the command ends with."""
+class DemoError(StoreError):
+    """The demo cannot be made, or must not be: what, where, what to do."""
 
-    def __init__(self, message: str, *, exit_code: int = 1) -> None:
-        super().__init__(" ".join(message.split()))
+    def __init__(self, message: str, *, where: str = "", hint: str = "", exit_code: int = 1) -> None:
+        super().__init__(message, where=where, hint=hint)
         self.exit_code = exit_code
 
 
@@ -77,32 +79,40 @@ class Marker(msgspec.Struct, frozen=True, kw_only=True):
 
 def inspect(directory: Path) -> Marker | None:
     """The marker of a demo, None where one can be made. Raises DemoError for anything else, and writes nothing."""
+    where, marker = str(directory), directory / MARKER
     try:
         if not directory.exists():
             if directory.is_symlink():
-                raise DemoError(f"{directory} is a link to nothing: name another folder", exit_code=64)
+                raise DemoError("a link to nothing", where=where, hint="name another folder", exit_code=USAGE)
             return None
         if not directory.is_dir():
-            raise DemoError(f"{directory} is a file: name a folder for the demo", exit_code=64)
-        marker = directory / MARKER
+            raise DemoError(
+                "the demo needs a folder, and this is a file",
+                where=where,
+                hint="name another",
+                exit_code=USAGE,
+            )
         if not marker.is_file():
             if any(directory.iterdir()):
                 raise DemoError(
-                    f"{directory} is not empty and holds no demo: name another folder, such as "
-                    f"`console demo {_sibling(directory)}`",
-                    exit_code=64,
+                    "the folder is not empty and holds no demo",
+                    where=where,
+                    hint=f"name another, such as `console demo {_sibling(directory)}`",
+                    exit_code=USAGE,
                 )
             return None
         found = msgspec.json.decode(marker.read_bytes(), type=Marker)
     except OSError as error:
-        raise DemoError(f"{directory} cannot be read: {error.strerror or error}") from error
+        raise DemoError(f"the folder cannot be read: {error.strerror or error}", where=where) from error
     except msgspec.MsgspecError as error:
         raise DemoError(
-            f"{directory / MARKER} is damaged: remove {directory} and make the demo again"
+            "the demo's own mark is damaged",
+            where=str(marker),
+            hint="remove the folder and make the demo again",
         ) from error
     if found.console_demo != FORMAT:
         raise DemoError(
-            f"{directory} was made by another version of the demo: remove it, or name another folder"
+            "another version made this demo", where=where, hint="remove the folder, or name another"
         )
     return found
 
@@ -121,7 +131,9 @@ def prepare(directory: Path) -> None:
                 _write(directory / name, content)
     except OSError as error:
         raise DemoError(
-            f"the demo cannot be made in {directory}: {error.strerror or error}: name a folder that you may write to"
+            f"the demo cannot be made: {error.strerror or error}",
+            where=str(directory),
+            hint="name a folder that you may write to",
         ) from error
 
 
@@ -157,7 +169,9 @@ def _git(directory: Path, *args: str, check: bool = True) -> subprocess.Complete
     done = _run(["git", "-C", str(directory), *args], directory)
     if check and done.returncode:
         detail = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise DemoError(f"git {args[0]} failed in {directory}: {detail or f'exit {done.returncode}'}")
+        raise DemoError(
+            f"git {args[0]} failed", where=str(directory), hint=detail or f"exit {done.returncode}"
+        )
     return done
 
 
@@ -175,7 +189,11 @@ def _run(command: list[str], directory: Path) -> subprocess.CompletedProcess[byt
         )
     except FileNotFoundError as error:
         raise DemoError(
-            "the git program was not found: install git 2.30 or newer, then run this again"
+            "the git program was not found",
+            where="PATH",
+            hint="install git 2.30 or newer, then run this again",
         ) from error
     except OSError as error:
-        raise DemoError(f"git could not be started in {directory}: {error.strerror or error}") from error
+        raise DemoError(
+            f"git could not be started: {error.strerror or error}", where=str(directory)
+        ) from error
