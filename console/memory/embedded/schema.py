@@ -108,18 +108,15 @@ _V1 = (
         VALUES ('delete', old.mem, old.text, old.context, old.tags, old.entities, old.grams);
     END
     """,
+    # One trigger, not two: SQLite runs the triggers of one event in an order that it does not promise, and a row
+    # taken out of the index after it was put back in is reported as a malformed file by the next search.
     """
-    CREATE TRIGGER memory_unindexed AFTER UPDATE OF text, context, tags, entities, grams, state ON memories
-    WHEN old.state = 'valid' BEGIN
+    CREATE TRIGGER memory_changed AFTER UPDATE OF text, context, tags, entities, grams, state ON memories
+    WHEN old.state = 'valid' OR new.state = 'valid' BEGIN
         INSERT INTO memory_index (memory_index, rowid, text, context, tags, entities, grams)
-        VALUES ('delete', old.mem, old.text, old.context, old.tags, old.entities, old.grams);
-    END
-    """,
-    """
-    CREATE TRIGGER memory_reindexed AFTER UPDATE OF text, context, tags, entities, grams, state ON memories
-    WHEN new.state = 'valid' BEGIN
+        SELECT 'delete', old.mem, old.text, old.context, old.tags, old.entities, old.grams WHERE old.state = 'valid';
         INSERT INTO memory_index (rowid, text, context, tags, entities, grams)
-        VALUES (new.mem, new.text, new.context, new.tags, new.entities, new.grams);
+        SELECT new.mem, new.text, new.context, new.tags, new.entities, new.grams WHERE new.state = 'valid';
     END
     """,
     """

@@ -64,14 +64,27 @@ _WRITES = frozenset({Capability.WRITE, Capability.ASYNC_RETAIN})
 
 
 class EmbeddedStore:
-    """Banks in the file ``path``, which is made (0600) by the first call unless ``read_only``."""
+    """Banks in the file ``path``, which is made (0600) by the first call unless ``read_only``.
 
-    def __init__(self, path: Path | str, *, read_only: bool = False, busy_ms: int = connect.BUSY_MS) -> None:
+    ``clock`` replaces the system's for everything that is stamped: a history is replayed at the times it had.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        read_only: bool = False,
+        busy_ms: int = connect.BUSY_MS,
+        clock: times.Clock | None = None,
+    ) -> None:
         self.path = Path(path).expanduser()
         self._read_only = read_only
         self._busy_ms = busy_ms
         self._db: sqlite3.Connection | None = None
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedded-store")
+        self._worker = ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="embedded-store", initializer=times.set_clock, initargs=(clock,)
+        )
+        self._clock = clock
         self._closed = False
 
     @property
@@ -102,7 +115,7 @@ class EmbeddedStore:
         return Health(status="healthy", database="sqlite")
 
     async def now(self) -> str:
-        return times.iso(times.now()) or ""
+        return times.iso(times.now() if self._clock is None else self._clock()) or ""
 
     # Banks -------------------------------------------------------------------------------------------
 
