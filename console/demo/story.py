@@ -47,6 +47,7 @@ class Entry:
     retract: str | None = None
     """A fact of it that was taken back, word for word."""
     retract_reason: str = ""
+    retracted_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ def _parse(source: str) -> Entry:
         versions=tuple(versions),
         retract=head.get("retract"),
         retract_reason=head.get("retract_reason", ""),
+        retracted_at=head.get("retracted_at", ""),
     )
 
 
@@ -103,7 +105,7 @@ LONG_TRANSCRIPT = "c0a7e3b2-91d4-4f6e-8b2a-5e7f1d9c3a60"
 
 WRONG = Statement(
     "docs/incidents/2026-11-11-cause.md",
-    "Duplicate payouts are caused by the payout-retry job.",
+    "Duplicate payouts are caused by the `payout-retry` job.",
 )
 """The wrong conclusion: plausible, confident, written without a look at the scheduler's log."""
 
