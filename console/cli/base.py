@@ -1,0 +1,188 @@
+"""What every command shares: global options on both sides of the command, lazy groups, an open store."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, TypeVar
+
+import click
+
+from console.cli.streams import stdin_is_terminal
+from console.memory.store import MemoryStore
+from console.settings import Settings, load_settings
+from console.text import one_line
+
+T = TypeVar("T")
+Lazy = Mapping[str, tuple[str, str]]
+"""Command name -> (``module:attribute``, the line that help shows without importing it)."""
+
+
+@dataclass
+class State:
+    """What the global options said, and the settings once somebody needs them."""
+
+    store: str | None = None
+    bank: str | None = None
+    profile: str | None = None
+    read_only: bool | None = None
+    as_json: bool = False
+    yes: bool = False
+    _settings: Settings | None = field(default=None, repr=False)
+
+    @property
+    def settings(self) -> Settings:
+        """Loaded on first use; its warnings are said once, on stderr."""
+        if self._settings is None:
+            self._settings = load_settings(
+                store=self.store, bank=self.bank, profile=self.profile, read_only=self.read_only
+            )
+            for line in self._settings.warnings:
+                note(line)
+        return self._settings
+
+    def with_store(self, work: Callable[[MemoryStore], Awaitable[T]]) -> T:
+        """Open the store, do the work, close the store."""
+        from console.stores import open_store
+
+        settings = self.settings
+
+        async def whole() -> T:
+            store = open_store(settings)
+            try:
+                return await work(store)
+            finally:
+                await store.aclose()
+
+        return asyncio.run(whole())
+
+
+def note(line: str) -> None:
+    """One line on stderr that is no error."""
+    click.echo(f"console: {one_line(line)}", err=True)
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None and value is not False:
+        setattr(context.ensure_object(State), str(option.name), value)
+
+
+def with_globals(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the global options; what they say goes to :class:`State`, not to the function."""
+    for option in reversed(_globals()):
+        command = option(command)
+    return command
+
+
+def _globals() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
+    def option(*names: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        return click.option(*names, callback=_remember, expose_value=False, **more)
+
+    return [
+        option("--store", metavar="URL", help="sqlite:PATH, https://HOST or http://HOST."),
+        option("--bank", metavar="ID", help="The bank to work in."),
+        option("--profile", metavar="NAME", help="A [profile.NAME] of your configuration."),
+        option("--json", "as_json", is_flag=True, help="Print one JSON value."),
+        option("--read-only", is_flag=True, help="Refuse every write."),
+        option("--yes", is_flag=True, help="Do not ask before deleting."),
+    ]
+
+
+class Command(click.Command):
+    """A command that takes the global options too."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params = [*self.params, *_global_parameters()]
+
+
+def _global_parameters() -> list[click.Parameter]:
+    @click.command()
+    @with_globals
+    def holder() -> None: ...
+
+    return list(holder.params)
+
+
+class Group(click.Group):
+    """A group that imports a command only when it runs, and says usage errors in the same words everywhere."""
+
+    command_class = Command
+
+    def __init__(self, *args: Any, lazy: Lazy | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lazy: Lazy = lazy or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.lazy, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.lazy:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = self.lazy[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, line) for name, (_, line) in self.lazy.items()]
+        rows += [
+            (name, command.get_short_help_str(limit=72))
+            for name, command in self.commands.items()
+            if not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
+    """A group of verbs with the global options."""
+
+    def decorate(function: Callable[..., Any]) -> Group:
+        made: Group = click.command(name=name, cls=Group, **more)(with_globals(function))
+        return made
+
+    return decorate
+
+
+def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
+    """A command with the global options that stands alone."""
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        made: Command = click.command(name=name, cls=Command, **more)(function)
+        return made
+
+    return decorate
+
+
+pass_state = click.make_pass_decorator(State, ensure=True)
+
+
+def confirm(state: State, question: str) -> None:
+    """Ask on a terminal; ``--yes`` answers; in a script without it, refuse (64)."""
+    if state.yes:
+        return
+    if not stdin_is_terminal():
+        raise click.UsageError(f"{question} Not asked without a terminal: add --yes")
+    try:
+        agreed = click.confirm(one_line(question), default=False, err=True)
+    except click.Abort:
+        click.echo("", err=True)
+        raise
+    if not agreed:
+        note("nothing was changed")
+        click.get_current_context().exit(1)
+
+
+def check_text(value: str, what: str) -> str:
+    """An argument as text. Raises UsageError where the command line held bytes that are no text."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        try:
+            return value.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8")
+        except UnicodeError as error:
+            raise click.UsageError(f"{what} is not valid UTF-8") from error
+    return value

@@ -1,1 +1,0 @@
-"""Where every setting comes from, which source won, which sources are trusted."""
