@@ -22,7 +22,7 @@ from console.cli.output import (
 from console.memory.models import BankStats
 
 
-@group("banks", help="List, create, inspect and delete banks.")
+@group("banks", default="list", help="List, create, inspect and delete banks.")
 def banks() -> None: ...
 
 
@@ -40,7 +40,12 @@ def list_(state: State, q: str | None, limit: int, offset: int) -> None:
     print_table(
         [Column("BANK"), Column("NAME", gives=True), Column("FACTS", right=True), Column("LAST WRITE")],
         [
-            (b.bank_id, b.name if b.name and b.name != b.bank_id else "", number(b.fact_count), moment(b.last_write_at))
+            (
+                b.bank_id,
+                b.name if b.name and b.name != b.bank_id else "",
+                number(b.fact_count),
+                moment(b.last_write_at),
+            )
             for b in page.items
         ],
     )
@@ -111,7 +116,12 @@ def _contents(found: BankStats) -> str:
 def _say(state: State, found: BankStats, body: Mapping[str, object], verb: str) -> None:
     if state.as_json:
         print_json(
-            {**body, "bank_id": found.bank_id, "documents": found.total_documents, "memories": found.total_nodes}
+            {
+                **body,
+                "bank_id": found.bank_id,
+                "documents": found.total_documents,
+                "memories": found.total_nodes,
+            }
         )
         return
     note(f"{verb} bank {found.bank_id!r}: {_contents(found)}")

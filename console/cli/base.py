@@ -137,11 +137,21 @@ class Group(click.Group):
             formatter.write_dl(rows)
 
 
-def group(name: str, **more: Any) -> Callable[[Callable[..., Any]], Group]:
-    """A group of verbs with the global options."""
+def group(name: str, *, default: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Group]:
+    """A group of verbs with the global options; without a verb ``default`` runs."""
 
     def decorate(function: Callable[..., Any]) -> Group:
-        made: Group = click.command(name=name, cls=Group, **more)(with_globals(function))
+        @click.pass_context
+        def entry(context: click.Context, /) -> None:
+            function()
+            if context.invoked_subcommand is None and default is not None:
+                verb = made.commands[default]
+                with verb.make_context(default, [], parent=context) as inner:
+                    verb.invoke(inner)
+
+        made: Group = click.command(name=name, cls=Group, invoke_without_command=default is not None, **more)(
+            with_globals(entry)
+        )
         return made
 
     return decorate
@@ -157,7 +167,9 @@ def command(name: str, **more: Any) -> Callable[[Callable[..., Any]], Command]:
     return decorate
 
 
-pass_state = click.make_pass_decorator(State, ensure=True)
+def pass_state(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command's function the :class:`State` as its first argument."""
+    return click.make_pass_decorator(State, ensure=True)(function)
 
 
 def confirm(state: State, question: str) -> None:

@@ -76,7 +76,9 @@ def gather(words: Sequence[str], *, as_text: bool, document_id: str | None) -> l
     seen: dict[str, Path | None] = {}
     for item in items:
         if item.document_id in seen and seen[item.document_id] != item.path:
-            raise click.UsageError(f"{seen[item.document_id]} and {item.path} would both be {item.document_id!r}")
+            raise click.UsageError(
+                f"{seen[item.document_id]} and {item.path} would both be {item.document_id!r}"
+            )
         seen[item.document_id] = item.path
     return [Item(name, path) for name, path in seen.items()]
 
@@ -212,11 +214,15 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 def ulid(now: float | None = None, random: bytes | None = None) -> str:
     """A ULID: 48 bits of milliseconds, 80 random bits; sorts by time."""
     milliseconds = int((time.time() if now is None else now) * 1000)
-    value = (milliseconds << 80) | int.from_bytes(secrets.token_bytes(10) if random is None else random, "big")
+    value = (milliseconds << 80) | int.from_bytes(
+        secrets.token_bytes(10) if random is None else random, "big"
+    )
     return "".join(_CROCKFORD[value >> shift & 31] for shift in range(125, -1, -5))
 
 
-def batches(texts: Iterable[tuple[str, str]], *, documents: int, characters: int) -> Iterator[list[tuple[str, str]]]:
+def batches(
+    texts: Iterable[tuple[str, str]], *, documents: int, characters: int
+) -> Iterator[list[tuple[str, str]]]:
     """(id, text) pairs in requests of a bounded size; one large text is a request of its own."""
     batch: list[tuple[str, str]] = []
     size = 0

@@ -16,44 +16,42 @@ MATCHES = ("any", "all", "any_strict", "all_strict", "exact")
 FACT_TYPES = ("world", "experience", "observation")
 
 
-class Moment(click.ParamType):
-    """A time: ISO 8601, a day, or one of the words that are allowed; given on as ISO 8601 in UTC."""
+def moment_type(*words: str) -> Callable[[str], str]:
+    """An option's type: ISO 8601, a day, or one of the words; given on as ISO 8601 in UTC."""
 
-    name = "time"
-
-    def __init__(self, *words: str) -> None:
-        self.words = words
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        text = str(value).strip()
-        if text in self.words:
+    def convert(value: str) -> str:
+        text = value.strip()
+        if text in words:
             return text
         try:
             found = parse_time(text)
         except (ValueError, OverflowError):
             found = None
         if found is None:
-            allowed = "".join(f" or {word}" for word in self.words)
-            self.fail(f"{text!r} is no time; write 2026-12-01 or 2026-12-01T09:30:00Z{allowed}", param, ctx)
+            allowed = "".join(f" or {word}" for word in words)
+            raise click.BadParameter(
+                f"{text!r} is no time; write 2026-12-01 or 2026-12-01T09:30:00Z{allowed}"
+            )
         return found.isoformat().replace("+00:00", "Z")
 
+    convert.__name__ = "time"
+    return convert
 
-class JsonValue(click.ParamType):
-    """A JSON text of one kind."""
 
-    name = "json"
+def json_type(kind: type) -> Callable[[str], Any]:
+    """An option's type: JSON of one kind, ``list`` or ``dict``."""
 
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(value: str) -> Any:
         try:
             found = json.loads(value)
         except (ValueError, RecursionError) as error:
-            self.fail(f"not JSON, {error}", param, ctx)
-        if not isinstance(found, self.kind):
-            self.fail("not a JSON list" if self.kind is list else "not a JSON object", param, ctx)
+            raise click.BadParameter(f"not JSON, {error}") from error
+        if not isinstance(found, kind):
+            raise click.BadParameter("not a JSON list" if kind is list else "not a JSON object")
         return found
+
+    convert.__name__ = "json"
+    return convert
 
 
 def pairs(values: Iterable[str], option: str) -> dict[str, str]:
@@ -87,11 +85,15 @@ def tag_options(default: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         function = click.option(
-            "--tags-match", type=click.Choice(MATCHES), default=default, show_default=True, help="How tags match."
+            "--tags-match",
+            type=click.Choice(MATCHES),
+            default=default,
+            show_default=True,
+            help="How tags match.",
         )(function)
-        return click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; may be repeated.")(
-            function
-        )
+        return click.option(
+            "--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; may be repeated."
+        )(function)
 
     return decorate
 

@@ -61,7 +61,9 @@ class Column:
     right: bool = False
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, columns_wide: int | None = None) -> list[str]:
+def table(
+    columns: Sequence[Column], rows: Iterable[Sequence[str]], *, columns_wide: int | None = None
+) -> list[str]:
     """Lines of a table no wider than the screen, as long as the columns that give can give.
 
     Cells are neutralised here; empty columns are left out. The title line comes first.
@@ -87,7 +89,10 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, columns_w
 
 
 def print_table(
-    columns: Sequence[Column], rows: Iterable[Sequence[str]], *, style: Callable[[int], str | None] | None = None
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[str]],
+    *,
+    style: Callable[[int], str | None] | None = None,
 ) -> None:
     """A table on stdout, its titles bold where the terminal can; ``style(row)`` names a row's look."""
     lines = table(columns, rows)
@@ -177,4 +182,7 @@ def mapping_words(value: Any) -> str:
     """Metadata and the like on one line."""
     if not value:
         return ""
-    return ", ".join(f"{key}={item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}" for key, item in value.items())
+    return ", ".join(
+        f"{key}={item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)}"
+        for key, item in value.items()
+    )

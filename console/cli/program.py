@@ -125,6 +125,8 @@ def _usage(error: click.ClickException) -> str:
     if context is None or isinstance(error, click.FileError):
         return text
     text = text[:1].lower() + text[1:]
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        text = "name a verb"
     return f"{text}: see `{context.command_path} --help`"
 
 

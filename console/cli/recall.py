@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from console.cli.base import State, check_text, command, note, pass_state
-from console.cli.options import FACT_TYPES, JsonValue, Moment, numbers, pairs, tag_options
+from console.cli.options import FACT_TYPES, json_type, moment_type, numbers, pairs, tag_options
 from console.cli.output import count, moment, out, print_json, styled, text_width
 from console.memory.models import RecallRequest, RecallResponse, RecallResult, ReflectRequest
 from console.text import neutralise, one_line, wrap
@@ -19,19 +19,31 @@ _SCORES = ("semantic", "keyword", "reranker", "final")
 
 @command("recall")
 @click.argument("query", nargs=-1, required=True)
-@click.option("--type", "types", multiple=True, type=click.Choice(FACT_TYPES), help="Only this type; may be repeated.")
+@click.option(
+    "--type", "types", multiple=True, type=click.Choice(FACT_TYPES), help="Only this type; may be repeated."
+)
 @click.option("--budget", type=_BUDGETS, default="mid", show_default=True, help="How hard to search.")
-@click.option("--max-tokens", type=click.IntRange(1), default=4096, show_default=True, help="How much to answer.")
-@click.option("--at", "query_timestamp", type=Moment(), help="Ask as if it were this time.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=4096, show_default=True, help="How much to answer."
+)
+@click.option("--at", "query_timestamp", type=moment_type(), help="Ask as if it were this time.")
 @tag_options("any")
-@click.option("--tag-groups", type=JsonValue(list), metavar="JSON", help="A nested tag filter, instead of --tag.")
-@click.option("--min-score", "min_scores", multiple=True, metavar="KIND=N", help=f"KIND: {', '.join(_SCORES)}.")
-@click.option("--from", "start", type=Moment(), help="Prefer facts from this time on (with --to).")
-@click.option("--to", "end", type=Moment(), help="Prefer facts up to this time (with --from).")
-@click.option("--prefer-observations/--no-prefer-observations", default=None, help="Observations stand for their facts.")
+@click.option(
+    "--tag-groups", type=json_type(list), metavar="JSON", help="A nested tag filter, instead of --tag."
+)
+@click.option(
+    "--min-score", "min_scores", multiple=True, metavar="KIND=N", help=f"KIND: {', '.join(_SCORES)}."
+)
+@click.option("--from", "start", type=moment_type(), help="Prefer facts from this time on (with --to).")
+@click.option("--to", "end", type=moment_type(), help="Prefer facts up to this time (with --from).")
+@click.option(
+    "--prefer-observations/--no-prefer-observations", default=None, help="Observations stand for their facts."
+)
 @click.option("--chunks", "include_chunks", is_flag=True, help="With the source text around each fact.")
 @click.option("--entities", "include_entities", is_flag=True, help="With the entities that were found.")
-@click.option("--source-facts", "include_source_facts", is_flag=True, help="With the facts behind observations.")
+@click.option(
+    "--source-facts", "include_source_facts", is_flag=True, help="With the facts behind observations."
+)
 @click.option("--trace", is_flag=True, help="Which arm of the search found what.")
 @pass_state
 def recall(
@@ -71,10 +83,14 @@ def recall(
 @command("reflect")
 @click.argument("query", nargs=-1, required=True)
 @click.option("--budget", type=_BUDGETS, default="low", show_default=True, help="How hard to search.")
-@click.option("--max-tokens", type=click.IntRange(1), default=4096, show_default=True, help="How long an answer.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), default=4096, show_default=True, help="How long an answer."
+)
 @tag_options("any")
 @click.option("--type", "fact_types", multiple=True, type=click.Choice(FACT_TYPES), help="Only this type.")
-@click.option("--schema", "response_schema", type=JsonValue(dict), metavar="JSON", help="A JSON schema to answer in.")
+@click.option(
+    "--schema", "response_schema", type=json_type(dict), metavar="JSON", help="A JSON schema to answer in."
+)
 @click.option("--tool-calls", "include_tool_calls", is_flag=True, help="With the steps that the model took.")
 @pass_state
 def reflect(state: State, query: tuple[str, ...], **rest: Any) -> None:

@@ -10,7 +10,7 @@ import click
 
 from console.cli.base import State, check_text, command, note, pass_state
 from console.cli.inputs import Item, Unreadable, batches, gather, read_text
-from console.cli.options import Moment, pairs
+from console.cli.options import moment_type, pairs
 from console.cli.output import count, out, print_json
 from console.cli.streams import stderr_is_terminal
 from console.memory.errors import StoreError
@@ -48,14 +48,18 @@ class _Template:
 
 @command("retain")
 @click.argument("inputs", nargs=-1, required=True, metavar="TEXT | - | FILE...")
-@click.option("--id", "document_id", metavar="ID", help="Document id (default: the file's path, or a new ULID).")
+@click.option(
+    "--id", "document_id", metavar="ID", help="Document id (default: the file's path, or a new ULID)."
+)
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated.")
 @click.option("--context", metavar="TEXT", help="Where the text comes from.")
-@click.option("--at", "timestamp", type=Moment("unset"), help="When it was said (default: now).")
+@click.option("--at", "timestamp", type=moment_type("unset"), help="When it was said (default: now).")
 @click.option("--append", is_flag=True, help="Add to the document instead of replacing it.")
 @click.option("--metadata", multiple=True, metavar="K=V", help="May be repeated.")
 @click.option("--text", "as_text", is_flag=True, help="The argument is a text, even if it looks like a path.")
-@click.option("--encoding", metavar="NAME", help="How the files are encoded (default: found out, else UTF-8).")
+@click.option(
+    "--encoding", metavar="NAME", help="How the files are encoded (default: found out, else UTF-8)."
+)
 @click.option("--async", "background", is_flag=True, help="Do not wait; print the operation to poll.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be retained.")
 @pass_state
@@ -151,9 +155,14 @@ def _send(
 
     async def work(store: MemoryStore) -> None:
         with click.progressbar(
-            length=len(items), label="retaining", file=sys.stderr, hidden=len(items) == 1 or not stderr_is_terminal()
+            length=len(items),
+            label="retaining",
+            file=sys.stderr,
+            hidden=len(items) == 1 or not stderr_is_terminal(),
         ) as bar:
-            for batch in batches(_texts(items, encoding), documents=_BATCH_DOCUMENTS, characters=_BATCH_CHARACTERS):
+            for batch in batches(
+                _texts(items, encoding), documents=_BATCH_DOCUMENTS, characters=_BATCH_CHARACTERS
+            ):
                 requests = [template.item(document_id, text) for document_id, text in batch]
                 answers.append(await store.retain(bank, requests, background=background))
                 bar.update(len(batch))
@@ -170,7 +179,9 @@ def _send(
 
 def _report_dry_run(state: State, items: Sequence[Item]) -> None:
     if state.as_json:
-        print_json({"dry_run": True, "items_count": len(items), "document_ids": [i.document_id for i in items]})
+        print_json(
+            {"dry_run": True, "items_count": len(items), "document_ids": [i.document_id for i in items]}
+        )
         return
     for item in items:
         out(one_line(item.document_id))

@@ -1,0 +1,216 @@
+"""``console documents``: the texts that were retained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from console.cli.base import State, confirm, group, note, pass_state
+from console.cli.options import moment_type, page_options, tag_options
+from console.cli.output import (
+    Column,
+    count,
+    mapping_words,
+    moment,
+    number,
+    out,
+    page_json,
+    print_fields,
+    print_json,
+    print_range,
+    print_table,
+    styled,
+)
+from console.memory.errors import NotFound
+from console.memory.models import Document, DocumentQuery
+from console.memory.store import MemoryStore
+from console.text import neutralise
+
+
+@group("documents", default="list", help="The texts that were retained.")
+def documents() -> None: ...
+
+
+@documents.command("list")
+@click.option("--q", metavar="TEXT", help="Only documents whose id or text holds this.")
+@tag_options("any_strict")
+@click.option(
+    "--time-field", type=click.Choice(("created_at", "updated_at")), help="What --since and --until mean."
+)
+@click.option("--since", "start_date", type=moment_type(), help="From this time on.")
+@click.option("--until", "end_date", type=moment_type(), help="Before this time.")
+@page_options(100)
+@pass_state
+def list_(state: State, **filters: Any) -> None:
+    """The documents of the bank, newest first."""
+    query = DocumentQuery(**filters)
+    page = state.with_store(lambda store: store.list_documents(state.settings.bank, query))
+    if state.as_json:
+        print_json(page_json(page))
+        return
+    print_table(
+        [
+            Column("DOCUMENT", gives=True),
+            Column("CONTEXT", gives=True),
+            Column("TAGS", gives=True),
+            Column("CHARACTERS", right=True),
+            Column("FACTS", right=True),
+            Column("UPDATED"),
+        ],
+        [
+            (
+                d.id,
+                str((d.retain_params or {}).get("context") or ""),
+                " ".join(d.tags),
+                number(d.text_length),
+                number(d.memory_unit_count),
+                moment(d.updated_at),
+            )
+            for d in page.items
+        ],
+    )
+    print_range(page, "documents", more=f"--offset {page.offset + len(page.items)} shows more")
+
+
+@documents.command("get")
+@click.argument("document_id", metavar="ID")
+@click.option("--text", "only_text", is_flag=True, help="Print the stored text alone.")
+@pass_state
+def get(state: State, document_id: str, only_text: bool) -> None:
+    """One document: its text, tags, context and metadata."""
+    found = state.with_store(lambda store: store.get_document(state.settings.bank, document_id))
+    if state.as_json:
+        print_json(found)
+        return
+    if not only_text:
+        _print_head(found)
+        out()
+    if found.original_text is None:
+        note("the store keeps no text of this document")
+    else:
+        out(neutralise(found.original_text).rstrip("\n"))
+
+
+def _print_head(found: Document) -> None:
+    params = found.retain_params or {}
+    print_fields(
+        [
+            ("document", found.id),
+            ("bank", found.bank_id),
+            ("context", str(params.get("context") or "")),
+            ("tags", " ".join(found.tags)),
+            ("metadata", mapping_words(found.document_metadata or params.get("metadata"))),
+            ("said at", moment(params["event_date"]) if isinstance(params.get("event_date"), str) else ""),
+            ("created", moment(found.created_at)),
+            ("updated", moment(found.updated_at)),
+            ("size", f"{count(found.text_length, 'character')}, {count(found.memory_unit_count, 'fact')}"),
+            ("sha256", found.content_hash or ""),
+        ]
+    )
+
+
+@documents.command("chunks")
+@click.argument("document_id", metavar="ID")
+@page_options(100)
+@pass_state
+def chunks(state: State, document_id: str, limit: int, offset: int) -> None:
+    """The pieces that the store cut a document into."""
+    page = state.with_store(
+        lambda store: store.list_chunks(state.settings.bank, document_id, limit=limit, offset=offset)
+    )
+    if state.as_json:
+        print_json(page_json(page))
+        return
+    for chunk in page.items:
+        out(styled(f"chunk {chunk.chunk_index}, {count(len(chunk.chunk_text), 'character')}", bold=True))
+        out(neutralise(chunk.chunk_text).rstrip("\n"))
+        out()
+    print_range(page, "chunks", more=f"--offset {page.offset + len(page.items)} shows more")
+
+
+@documents.command("tags")
+@click.argument("document_id", metavar="ID")
+@click.argument("tags", nargs=-1, metavar="[TAG]...")
+@click.option("--add", multiple=True, metavar="TAG", help="Add this one; may be repeated.")
+@click.option("--remove", multiple=True, metavar="TAG", help="Remove this one; may be repeated.")
+@click.option("--clear", is_flag=True, help="Remove all.")
+@pass_state
+def tags(
+    state: State,
+    document_id: str,
+    tags: tuple[str, ...],
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    clear: bool,
+) -> None:
+    """Show a document's tags, or set them to those given."""
+    if sum(map(bool, (tags, add or remove, clear))) > 1:
+        raise click.UsageError("give the tags, or --add and --remove, or --clear")
+    if any(not tag.strip() for tag in (*tags, *add)):
+        raise click.UsageError("a tag is empty")
+
+    async def work(store: MemoryStore) -> tuple[str, ...]:
+        bank = state.settings.bank
+        found = (await store.get_document(bank, document_id)).tags
+        if not (tags or add or remove or clear):
+            return found
+        wanted = {*tags} if tags else set() if clear else ({*found} | {*add}) - {*remove}
+        if wanted != {*found}:
+            await store.set_document_tags(bank, document_id, sorted(wanted))
+        return tuple(sorted(wanted))
+
+    now = state.with_store(work)
+    if state.as_json:
+        print_json({"document_id": document_id, "tags": now})
+        return
+    for tag in now:
+        out(neutralise(tag))
+    if not now:
+        note("no tags")
+
+
+@documents.command("delete")
+@click.argument("document_ids", nargs=-1, required=True, metavar="ID...")
+@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@pass_state
+def delete(state: State, document_ids: tuple[str, ...], dry_run: bool) -> None:
+    """Delete documents with all their memories. There is no undo."""
+    bank = state.settings.bank
+    wanted = tuple(dict.fromkeys(document_ids))
+
+    async def look(store: MemoryStore) -> list[Document]:
+        # All of them before the first is deleted: a wrong id must not leave half of the work done.
+        return [await store.get_document(bank, name) for name in wanted]
+
+    found = state.with_store(look)
+    memories = sum(document.memory_unit_count for document in found)
+    what = f"{count(len(found), 'document')} with {count(memories, 'memory', 'memories')}"
+    if dry_run:
+        if state.as_json:
+            print_json(
+                {"dry_run": True, "document_ids": wanted, "documents": len(found), "memories": memories}
+            )
+        else:
+            note(f"would delete {what} from bank {bank!r}")
+        return
+    confirm(state, f"Delete {what} from bank {bank!r}?")
+
+    async def work(store: MemoryStore) -> int:
+        gone = 0
+        for name in wanted:
+            try:
+                gone += await store.delete_document(bank, name)
+            except NotFound:
+                note(f"{name!r} was deleted by somebody else meanwhile")
+        return gone
+
+    gone = state.with_store(work)
+    if state.as_json:
+        print_json(
+            {"success": True, "document_ids": wanted, "documents": len(found), "memory_units_deleted": gone}
+        )
+    else:
+        note(
+            f"deleted {count(len(found), 'document')} with {count(gone, 'memory', 'memories')} from bank {bank!r}"
+        )
