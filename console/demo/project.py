@@ -162,11 +162,11 @@ def head(directory: Path) -> str:
 
 def require_git() -> None:
     """Before anything is made: without git there is no wiki to look at. Raises DemoError."""
-    _run(["git", "--version"], Path.cwd())
+    _run(["git", "--version"], "PATH")
 
 
 def _git(directory: Path, *args: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
-    done = _run(["git", "-C", str(directory), *args], directory)
+    done = _run(["git", "-C", str(directory), *args], str(directory))
     if check and done.returncode:
         detail = " ".join(done.stderr.decode("utf-8", "replace").split())
         raise DemoError(
@@ -175,7 +175,7 @@ def _git(directory: Path, *args: str, check: bool = True) -> subprocess.Complete
     return done
 
 
-def _run(command: list[str], directory: Path) -> subprocess.CompletedProcess[bytes]:
+def _run(command: list[str], where: str) -> subprocess.CompletedProcess[bytes]:
     # A demo made inside a hook or a rebase must not write into the surrounding repository.
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
@@ -183,7 +183,6 @@ def _run(command: list[str], directory: Path) -> subprocess.CompletedProcess[byt
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            cwd=directory,
             env=inherited | _GIT_ENV,
             check=False,
         )
@@ -194,6 +193,4 @@ def _run(command: list[str], directory: Path) -> subprocess.CompletedProcess[byt
             hint="install git 2.30 or newer, then run this again",
         ) from error
     except OSError as error:
-        raise DemoError(
-            f"git could not be started: {error.strerror or error}", where=str(directory)
-        ) from error
+        raise DemoError(f"git could not be started: {error.strerror or error}", where=where) from error

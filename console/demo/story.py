@@ -142,7 +142,7 @@ REPEATS: tuple[Statement, ...] = (
     ),
     Statement(
         "docs/weekly/2026-W47.md",
-        "payout-retry causes the duplicate payouts, so it is now off on `tokyo-1` (decision 0008).",
+        "The payout-retry job causes the duplicate payouts, so it is now off on `tokyo-1` (decision 0008).",
     ),
     Statement(
         "docs/support/faq-ja.md",
