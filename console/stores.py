@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, NoReturn, cast
 
 from console.memory.errors import ReadOnly, Unsupported
@@ -29,8 +28,9 @@ def open_store(settings: Settings) -> MemoryStore:
         from console.memory.embedded import EmbeddedStore
 
         return EmbeddedStore(address.path, read_only=settings.read_only)
-    hindsight = import_module("console.memory.hindsight")
-    store: MemoryStore = hindsight.HindsightStore(address.location, token=settings.token())
+    from console.memory.hindsight import HindsightStore
+
+    store: MemoryStore = HindsightStore(address.location, token=settings.token())
     return cast(MemoryStore, _ReadOnlyStore(store)) if settings.read_only else store
 
 

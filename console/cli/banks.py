@@ -103,7 +103,7 @@ def delete(state: State, bank_id: str, dry_run: bool) -> None:
     if dry_run:
         _say(state, found, {"success": True, "dry_run": True}, "would delete")
         return
-    confirm(state, f"Delete bank {bank_id!r} with {_contents(found)} from {state.settings.store}?")
+    confirm(state, f"delete bank {bank_id!r} with {_contents(found)} from {state.settings.store}")
     deleted = state.with_store(lambda store: store.delete_bank(bank_id))
     _say(state, found, {"success": True, "deleted_count": deleted}, "deleted")
 

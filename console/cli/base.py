@@ -112,9 +112,32 @@ class Group(click.Group):
 
     command_class = Command
 
-    def __init__(self, *args: Any, lazy: Lazy | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, lazy: Lazy | None = None, default: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.lazy: Lazy = lazy or {}
+        self.default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if self.default is not None and not self._names_verb(args):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+    def _names_verb(self, args: list[str]) -> bool:
+        """Whether a verb (or a wrong one, or --help) comes before any option that this group does not know."""
+        known = {name: parameter for parameter in self.params for name in parameter.opts}
+        rest = iter(args)
+        for word in rest:
+            if not word.startswith("-") or word == "--help":
+                return True
+            name, equals, _ = word.partition("=")
+            parameter = known.get(name)
+            if not isinstance(parameter, click.Option):
+                return False
+            if not equals and not parameter.is_flag:
+                next(rest, None)
+        return False
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.lazy, *super().list_commands(ctx)]
@@ -138,20 +161,10 @@ class Group(click.Group):
 
 
 def group(name: str, *, default: str | None = None, **more: Any) -> Callable[[Callable[..., Any]], Group]:
-    """A group of verbs with the global options; without a verb ``default`` runs."""
+    """A group of verbs with the global options; without a verb ``default`` runs, with the options that follow."""
 
     def decorate(function: Callable[..., Any]) -> Group:
-        @click.pass_context
-        def entry(context: click.Context, /) -> None:
-            function()
-            if context.invoked_subcommand is None and default is not None:
-                verb = made.commands[default]
-                with verb.make_context(default, [], parent=context) as inner:
-                    verb.invoke(inner)
-
-        made: Group = click.command(name=name, cls=Group, invoke_without_command=default is not None, **more)(
-            with_globals(entry)
-        )
+        made: Group = click.command(name=name, cls=Group, default=default, **more)(with_globals(function))
         return made
 
     return decorate
@@ -172,18 +185,20 @@ def pass_state(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.make_pass_decorator(State, ensure=True)(function)
 
 
-def confirm(state: State, question: str) -> None:
-    """Ask on a terminal; ``--yes`` answers; in a script without it, refuse (64)."""
+class Refused(click.UsageError):
+    """A usage error whose message already says what to do."""
+
+
+def confirm(state: State, action: str) -> None:
+    """Ask on a terminal; ``--yes`` answers; in a script without it, refuse (64).
+
+    ``action`` is what would be done, as in ``delete 2 documents``.
+    """
     if state.yes:
         return
     if not stdin_is_terminal():
-        raise click.UsageError(f"{question} Not asked without a terminal: add --yes")
-    try:
-        agreed = click.confirm(one_line(question), default=False, err=True)
-    except click.Abort:
-        click.echo("", err=True)
-        raise
-    if not agreed:
+        raise Refused(f"will not {action} unasked, and there is no terminal to ask on: add --yes")
+    if not click.confirm(one_line(f"{action[:1].upper()}{action[1:]}?"), default=False, err=True):
         note("nothing was changed")
         click.get_current_context().exit(1)
 

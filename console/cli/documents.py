@@ -194,7 +194,7 @@ def delete(state: State, document_ids: tuple[str, ...], dry_run: bool) -> None:
         else:
             note(f"would delete {what} from bank {bank!r}")
         return
-    confirm(state, f"Delete {what} from bank {bank!r}?")
+    confirm(state, f"delete {what} from bank {bank!r}")
 
     async def work(store: MemoryStore) -> int:
         gone = 0

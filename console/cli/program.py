@@ -9,12 +9,11 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
 from console import __version__
-from console.cli.base import Group, State, with_globals
+from console.cli.base import Group, Refused, State, note, with_globals
 from console.cli.streams import prepare_streams, silence_stdout
 from console.memory.errors import StoreError
 from console.settings import SettingsError
@@ -66,9 +65,10 @@ def program(context: click.Context) -> None:
         from console.cli.app import open_app
 
         context.exit(open_app(state))
+    if state.as_json:
+        raise click.UsageError("--json needs a command", context)
     click.echo(context.get_help())
-    click.echo("\nconsole: the app needs a terminal; name a command", err=True)
-    context.exit(USAGE if state.as_json else 0)
+    note("the app needs a terminal; without one, name a command")
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -99,20 +99,20 @@ def _invoke(argv: list[str]) -> int:
         return shell_complete(program, {}, "console", "_CONSOLE_COMPLETE", os.environ["_CONSOLE_COMPLETE"])
     try:
         with program.make_context("console", argv) as context:
-            program.invoke(context)
+            code = program.invoke(context)
     except click.exceptions.Exit as ended:
         return int(ended.exit_code)
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _unexpected(error: Exception) -> int:
-    mirror: Any = sys.modules.get("mirror.errors")
-    if mirror is not None and isinstance(error, mirror.MirrorError):
-        return _fail(str(error), int(getattr(error, "exit_code", 1)))
+    # The mirror's and the demo's errors speak for themselves; importing their classes here would load git.
+    code = getattr(error, "exit_code", None)
+    if isinstance(code, int):
+        return _fail(str(error), code)
     if os.environ.get("CONSOLE_TRACEBACK"):
         traceback.print_exception(error)
     if isinstance(error, OSError) and error.strerror:
-        silence_stdout()
         where = f" ({error.filename})" if error.filename else ""
         return _fail(f"{error.strerror.lower()}{where}", 1)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -122,7 +122,7 @@ def _unexpected(error: Exception) -> int:
 def _usage(error: click.ClickException) -> str:
     text = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
-    if context is None or isinstance(error, click.FileError):
+    if context is None or isinstance(error, click.FileError | Refused):
         return text
     text = text[:1].lower() + text[1:]
     if isinstance(error, click.exceptions.NoArgsIsHelpError):

@@ -101,7 +101,7 @@ def reflect(state: State, query: tuple[str, ...], **rest: Any) -> None:
         print_json(answer)
         return
     out(neutralise(answer.text).rstrip() or "no answer")
-    if answer.extractive:
+    if answer.extractive and "extractive" not in answer.text.lower():
         out()
         out(styled("Extracts put together without a model.", dim=True))
     if answer.structured_output is not None:
