@@ -16,7 +16,7 @@ class Rig:
     """A running server. Its process ends when our end of its input closes, so also when we are killed."""
 
     def __init__(self, python: str, *options: str, within: float = 240.0) -> None:
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
             [python, str(SCRIPT), *options],
             stdin=subprocess.PIPE,
