@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 
 EVERYWHERE = "everywhere"
 
@@ -61,7 +61,9 @@ class Action:
 
 ACTIONS: tuple[Action, ...] = (
     # Everywhere
-    Action("everywhere.help", "question_mark,f1", "Help", "What can be done here, with its keys.", footer=True),
+    Action(
+        "everywhere.help", "question_mark,f1", "Help", "What can be done here, with its keys.", footer=True
+    ),
     Action(
         "everywhere.palette",
         "ctrl+p",
@@ -73,15 +75,21 @@ ACTIONS: tuple[Action, ...] = (
         run="command_palette",
     ),
     Action(
-        "everywhere.dismiss",
+        "everywhere.escape",
         "escape",
         "Back out",
         "Dismiss the error, clear the filter, or go up one level.",
         palette=False,
     ),
-    Action("everywhere.back", "left_square_bracket,alt+left", "Back", "Go back to where you were."),
-    Action("everywhere.forward", "right_square_bracket,alt+right", "Forward", "Go forward again."),
-    Action("everywhere.reload", "ctrl+r,f5", "Refresh", "Ask the store again; retries what failed.", priority=True),
+    Action("everywhere.go_back", "left_square_bracket,alt+left", "Back", "Go back to where you were."),
+    Action("everywhere.go_forward", "right_square_bracket,alt+right", "Forward", "Go forward again."),
+    Action(
+        "everywhere.reload",
+        "ctrl+r,f5",
+        "Refresh",
+        "Ask the store again; retries what failed.",
+        priority=True,
+    ),
     Action("everywhere.banks", "b", "Banks", "Go to the list of banks."),
     Action("everywhere.undo", "z", "Undo", "Undo the last curation.", writes=True),
     Action("everywhere.theme_next", "t", "Theme", "Switch between dark and light."),
@@ -104,27 +112,81 @@ ACTIONS: tuple[Action, ...] = (
     # Banks
     Action("banks.open", "enter", "Open", "Open the bank: its documents.", footer=True),
     Action("banks.recall", "r", "Recall", "Search the memories of the bank.", footer=True),
-    Action("banks.filter", "slash", "Filter", "Show the banks whose name contains what you type.", footer=True),
+    Action(
+        "banks.filter", "slash", "Filter", "Show the banks whose name contains what you type.", footer=True
+    ),
     Action("banks.create", "n", "New bank", "Create a bank.", footer=True, writes=True),
-    Action("banks.delete", "D", "Delete", "Delete the bank with everything in it (asks first).", footer=True, writes=True),
+    Action(
+        "banks.delete",
+        "D",
+        "Delete",
+        "Delete the bank with everything in it (asks first).",
+        footer=True,
+        writes=True,
+    ),
     # A bank's documents
     Action("documents.open", "enter", "Open", "Open the document: text, facts, tags, chunks.", footer=True),
-    Action("documents.filter", "slash", "Filter", "Show the documents whose id or text contains what you type.", footer=True),
-    Action("documents.recall", "2,r", "Recall", "Search the memories of this bank.", footer=True, shown_key="2 r"),
+    Action(
+        "documents.filter",
+        "slash",
+        "Filter",
+        "Show the documents whose id or text contains what you type.",
+        footer=True,
+    ),
+    Action(
+        "documents.recall", "2,r", "Recall", "Search the memories of this bank.", footer=True, shown_key="2 r"
+    ),
     # One document
     Action("document.tab_text", "1", "Text", "The text as it was retained.", footer=True, run="tab('text')"),
-    Action("document.tab_facts", "2", "Facts", "The facts taken from it, with their state.", footer=True, run="tab('facts')"),
-    Action("document.tab_about", "3", "About", "Tags, metadata and how it was retained.", footer=True, run="tab('about')"),
-    Action("document.tab_chunks", "4", "Chunks", "The pieces it was cut into.", footer=True, run="tab('chunks')"),
+    Action(
+        "document.tab_facts",
+        "2",
+        "Facts",
+        "The facts taken from it, with their state.",
+        footer=True,
+        run="tab('facts')",
+    ),
+    Action(
+        "document.tab_about",
+        "3",
+        "About",
+        "Tags, metadata and how it was retained.",
+        footer=True,
+        run="tab('about')",
+    ),
+    Action(
+        "document.tab_chunks", "4", "Chunks", "The pieces it was cut into.", footer=True, run="tab('chunks')"
+    ),
     Action("document.next_tab", "right,l", "Next tab", "To the next tab.", run="cycle(1)"),
     Action("document.previous_tab", "left,h", "Previous tab", "To the previous tab.", run="cycle(-1)"),
-    Action("document.invalidate", "x", "Invalidate", "Take the selected fact back: recall stops finding it.", footer=True, writes=True),
-    Action("document.restore", "v", "Restore", "Make the selected invalidated fact valid again.", footer=True, writes=True),
+    Action(
+        "document.invalidate",
+        "x",
+        "Invalidate",
+        "Take the selected fact back: recall stops finding it.",
+        footer=True,
+        writes=True,
+    ),
+    Action(
+        "document.restore",
+        "v",
+        "Restore",
+        "Make the selected invalidated fact valid again.",
+        footer=True,
+        writes=True,
+    ),
     # Recall
     Action("recall.open", "enter", "Document", "Open the document that the result came from.", footer=True),
     Action("recall.query", "slash", "Query", "Go to the query field.", footer=True),
     Action("recall.documents", "1", "Documents", "The documents of this bank.", footer=True),
-    Action("recall.invalidate", "x", "Invalidate", "Take the selected fact back: recall stops finding it.", footer=True, writes=True),
+    Action(
+        "recall.invalidate",
+        "x",
+        "Invalidate",
+        "Take the selected fact back: recall stops finding it.",
+        footer=True,
+        writes=True,
+    ),
 )
 
 BY_ID = {action.id: action for action in ACTIONS}
@@ -135,7 +197,7 @@ def actions_of(*places: str) -> tuple[Action, ...]:
     return tuple(action for place in places for action in ACTIONS if action.where == place)
 
 
-def bindings(*places: str) -> list[Binding]:
+def bindings(*places: str) -> list[BindingType]:
     """The same as Textual bindings, each with the action's id, so that a key map can move it."""
     return [
         Binding(

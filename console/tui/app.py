@@ -6,7 +6,7 @@ store is read-only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 from textual.screen import Screen
@@ -15,7 +15,7 @@ from console.memory.store import Capability, MemoryStore
 from console.tui.actions import EVERYWHERE, WRITING, Action, actions_of, bindings
 from console.tui.history import History, Place
 from console.tui.screens.base import ConsoleScreen
-from console.tui.themes import DARK, LIGHT, opposite, pick
+from console.tui.themes import DARK, LIGHT, extra_variables, opposite, pick
 from console.tui.widgets.bars import TITLES
 
 if TYPE_CHECKING:
@@ -58,12 +58,18 @@ def make_screen(place: Place) -> ConsoleScreen:
 class ConsoleApp(App[None]):
     TITLE = "console"
     CSS_PATH = "app.tcss"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - Textual's own convention
     BINDINGS: ClassVar = bindings(EVERYWHERE)
     COMMANDS: ClassVar = {_actions_provider, _banks_provider}
     NOTIFICATION_TIMEOUT = 4
 
     def __init__(
-        self, store: MemoryStore, *, bank: str | None = None, read_only: bool = False, theme: str | None = None
+        self,
+        store: MemoryStore,
+        *,
+        bank: str | None = None,
+        read_only: bool = False,
+        theme: str | None = None,
     ) -> None:
         super().__init__()
         self.store = store
@@ -76,11 +82,15 @@ class ConsoleApp(App[None]):
         self.register_theme(LIGHT)
         self.theme = pick(theme if theme in self.available_themes else None, self.console.color_system)
 
-    def get_default_screen(self) -> Screen[None]:
-        return self._screen_of(self.history.here)
+    def on_mount(self) -> None:
+        # The bottom screen stays empty: Textual cannot switch the default screen for another.
+        self.push_screen(self._screen_of(self.history.here))
 
     async def on_unmount(self) -> None:
         await self.store.aclose()
+
+    def get_css_variables(self) -> dict[str, str]:
+        return {**super().get_css_variables(), **extra_variables(self.current_theme)}
 
     # Places -------------------------------------------------------------------------------------------
 
@@ -109,11 +119,11 @@ class ConsoleApp(App[None]):
         self._undo = [undo for undo in self._undo if undo.bank != bank]
         self._drop_screens()
 
-    def action_back(self) -> None:
+    def action_go_back(self) -> None:
         self.history.back()
         self._show()
 
-    def action_forward(self) -> None:
+    def action_go_forward(self) -> None:
         self.history.forward()
         self._show()
 
@@ -149,13 +159,13 @@ class ConsoleApp(App[None]):
 
     # Actions ------------------------------------------------------------------------------------------
 
-    def available_actions(self, screen: Screen[object]) -> list[Action]:
+    def available_actions(self, screen: Screen[Any]) -> list[Action]:
         """What can be done on a screen, its own actions first."""
         places = screen.PLACES if isinstance(screen, ConsoleScreen) else ()
         actions = []
         for action in (*actions_of(*places), *actions_of(EVERYWHERE)):
             name = action.name.split("(")[0]
-            owner: ConsoleApp | Screen[object] = self if action.where == EVERYWHERE else screen
+            owner: ConsoleApp | Screen[Any] = self if action.where == EVERYWHERE else screen
             if action.where in ("table", "text") or owner.check_action(name, ()):
                 actions.append(action)
         return actions
@@ -169,9 +179,9 @@ class ConsoleApp(App[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in WRITING and self.read_only:
             return False
-        if action == "back":
+        if action == "go_back":
             return self.history.can_back
-        if action == "forward":
+        if action == "go_forward":
             return self.history.can_forward
         if action == "undo":
             return bool(self._undo)
@@ -192,9 +202,9 @@ class ConsoleApp(App[None]):
         if self.screen is self.place_screen:
             self.place_screen.action_reload()
 
-    async def action_dismiss(self) -> None:
+    def action_escape(self) -> None:
         if self.place_screen is not None:
-            await self.place_screen.action_dismiss()
+            self.place_screen.action_escape()
 
     def action_copy(self) -> None:
         if self.place_screen is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from textual.message import Message
@@ -58,7 +59,7 @@ class Questions:
         if group in self._workers:
             self._workers.pop(group).cancel()
         self._open[group] = question
-        self._workers[group] = self._start(self._run(group, question), group=f"ask:{group}")
+        self._workers[group] = self._start(partial(self._run, group, question), group=f"ask:{group}")
 
     async def _run(self, group: str, question: _Question) -> None:
         try:

@@ -16,9 +16,17 @@ from rich.cells import cell_len, set_cell_size
 from console.memory.models import parse_time
 
 # Terminals disagree on how wide these make their neighbours; without them each character is drawn alone.
-_DROPPED = frozenset("\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u00ad\u034f\u061c\u115f\u1160\u3164\uffa0") | {
+_DROPPED = frozenset(
+    "\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u00ad\u034f\u061c\u115f\u1160\u3164\uffa0"
+) | {
     chr(code)
-    for start, end in ((0x202A, 0x202F), (0x2066, 0x2070), (0xE0000, 0xE0080), (0xFE00, 0xFE10), (0x200E, 0x2010))
+    for start, end in (
+        (0x202A, 0x202F),
+        (0x2066, 0x2070),
+        (0xE0000, 0xE0080),
+        (0xFE00, 0xFE10),
+        (0x200E, 0x2010),
+    )
     for code in range(start, end)
 }
 _MAX_MARKS = 2  # stacked combining marks ("zalgo") climb over the rows above and below

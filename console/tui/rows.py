@@ -79,5 +79,3 @@ def layout(columns: Sequence[Column], width: int, gap: int = 2) -> tuple[int, ..
         else:
             widths.append(column.width)
     return tuple(widths)
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual.color import Color
 from textual.theme import Theme
 
 DARK = Theme(
@@ -46,3 +47,23 @@ def opposite(name: str, *, dark: bool) -> str:
     if name.startswith("ansi-"):
         return "ansi-light" if dark else "ansi-dark"
     return LIGHT.name if dark else DARK.name
+
+
+def extra_variables(theme: Theme) -> dict[str, str]:
+    """The solid colours that the app adds to any theme, also to one that a user brought."""
+    if theme.ansi:
+        return {
+            "dim": "ansi_bright_black" if theme.dark else "ansi_black",
+            "row-cursor": "ansi_blue",
+            "row-cursor-blurred": "ansi_bright_black" if theme.dark else "ansi_white",
+            "rule": "ansi_bright_black",
+        }
+    primary = Color.parse(theme.primary)
+    background = Color.parse(theme.background or ("#121212" if theme.dark else "#efefef"))
+    foreground = Color.parse(theme.foreground or ("#e0e0e0" if theme.dark else "#1e1e1e"))
+    return {
+        "dim": background.blend(foreground, 0.6).hex,
+        "row-cursor": background.blend(primary, 0.32).hex,
+        "row-cursor-blurred": background.blend(primary, 0.18).hex,
+        "rule": background.blend(foreground, 0.25).hex,
+    }

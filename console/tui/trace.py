@@ -15,7 +15,7 @@ def milliseconds(seconds: float) -> str:
 
 
 def timings(trace: Mapping[str, Any] | None) -> str:
-    """``semantic 12 ms (8) · bm25 3 ms (5)``: each arm's time and hits; '' where the trace says nothing."""
+    """``semantic 12 ms (8) · bm25 3 ms (5)``: the time and hits of each arm that found something; '' where the trace says nothing."""
     if not trace:
         return ""
     arms: dict[str, tuple[float | None, int]] = {}
@@ -33,6 +33,7 @@ def timings(trace: Mapping[str, Any] | None) -> str:
     said = [
         name + (f" {milliseconds(seconds)}" if seconds is not None else "") + f" ({hits})"
         for name, (seconds, hits) in arms.items()
+        if hits
     ]
     if not said:
         summary = trace.get("summary")

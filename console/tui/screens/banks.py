@@ -73,27 +73,26 @@ def bank_row(bank: Bank, stats: BankStats | None) -> Row:
 def stats_parts(bank: Bank, stats: BankStats | None) -> list[Part]:
     """The side panel of one bank."""
     parts = [Part(bank.bank_id, "title")]
-    if bank.name and bank.name != bank.bank_id:
-        parts.append(Part(bank.name))
-    if bank.mission:
-        parts.append(Part(bank.mission, "dim"))
-    parts.append(Part(""))
     if stats is None:
         parts.append(Part("counting …", "dim"))
     else:
-        parts.append(Part(cells.count(stats.total_documents), label="documents"))
-        parts.append(Part(cells.count(bank.fact_count), label="facts"))
-        parts.extend(
-            Part(cells.count(number), "dim", label=f"  {cells.line(kind, 10)}")
+        kinds = " · ".join(
+            f"{cells.count(number)} {cells.line(kind, 20)}"
             for kind, number in sorted(stats.nodes_by_fact_type.items())
+            if number
         )
+        parts.append(Part(cells.count(stats.total_documents), label="documents"))
+        parts.append(Part(kinds or cells.count(bank.fact_count), label="facts"))
         if stats.pending_operations:
             parts.append(Part(cells.plural(stats.pending_operations, "operation"), "warn", label="pending"))
         if stats.failed_operations:
             parts.append(Part(cells.plural(stats.failed_operations, "operation"), "bad", label="failed"))
-    parts.append(Part(""))
     parts.append(Part(cells.stamp(bank.last_write_at or bank.last_document_at), label="last write"))
     parts.append(Part(cells.stamp(bank.created_at), label="created"))
+    if bank.name and bank.name != bank.bank_id:
+        parts.append(Part(bank.name, label="name"))
+    if bank.mission:
+        parts.append(Part(bank.mission, label="mission"))
     return parts
 
 
@@ -122,7 +121,6 @@ class BanksScreen(ConsoleScreen):
     def on_mount(self) -> None:
         self.query_one("#empty").display = False
         self.table.focus()
-        super().on_mount()
 
     @property
     def table(self) -> Table:
@@ -267,7 +265,11 @@ class BanksScreen(ConsoleScreen):
 
         def answered(confirmed: bool | None) -> None:
             if confirmed:
-                self.ask("delete", lambda: self.store.delete_bank(bank.bank_id), lambda rows: self._deleted(bank, rows))
+                self.ask(
+                    "delete",
+                    lambda: self.store.delete_bank(bank.bank_id),
+                    lambda rows: self._deleted(bank, rows),
+                )
 
         self.app.push_screen(DeleteBank(bank, stats), answered)
 

@@ -31,7 +31,6 @@ TYPING = 0.12
 class ConsoleScreen(Screen[None]):
     """A place as a screen. Subclasses give ``compose_body`` and ``load``."""
 
-    HORIZONTAL_BREAKPOINTS: ClassVar = [(0, "-narrow"), (110, "-wide")]
     PLACES: ClassVar[tuple[str, ...]] = ()
     """The registry places whose actions belong to this screen (help and palette read it)."""
     HELP: ClassVar[str] = ""
@@ -71,7 +70,9 @@ class ConsoleScreen(Screen[None]):
         raise NotImplementedError
 
     def on_mount(self) -> None:
+        # Textual calls this for every class of a screen, the subclass's own first.
         self.load()
+        self.call_after_refresh(self.refresh_bindings)
 
     # Coming and going ---------------------------------------------------------------------------------
 
@@ -118,16 +119,14 @@ class ConsoleScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         del parameters
-        if action in WRITING and self.console_app.read_only:
-            return False
-        return True
+        return not (action in WRITING and self.console_app.read_only)
 
     def action_reload(self) -> None:
         self.query_one(ErrorBar).message = ""
         self.questions.retry()
         self.load()
 
-    def action_dismiss(self) -> None:  # type: ignore[override]  # a place is left by going, never by dismissing
+    def action_escape(self) -> None:
         bar = self.query_one(ErrorBar)
         if bar.message:
             bar.message = ""

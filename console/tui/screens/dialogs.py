@@ -94,7 +94,9 @@ class InvalidateFact(Dialog[str]):
         with Vertical(id="dialog"):
             yield Static("Take this fact back?", id="title", markup=False)
             yield Static(cells.line(self._text, 400), id="what", markup=False)
-            yield Static("Recall stops finding it. The source text keeps the sentence. Why is it wrong?", markup=False)
+            yield Static(
+                "Recall stops finding it. The source text keeps the sentence. Why is it wrong?", markup=False
+            )
             yield Input(placeholder="reason, for whoever reads this later", id="field")
             with Horizontal(id="buttons"):
                 yield Button("Invalidate", id="ok", variant="warning", compact=True)

@@ -113,7 +113,6 @@ class DocumentScreen(CuratingScreen):
                 yield TextView(id="chunk")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._focus_tab()
 
     def load(self) -> None:

@@ -22,7 +22,7 @@ from console.tui.widgets.table import Table
 from console.tui.widgets.text import Part, TextView
 
 COLUMNS = (
-    Column("DOCUMENT", 16, weight=3),
+    Column("DOCUMENT", 16, weight=5),
     Column("TAGS", 10, weight=2, from_width=60),
     Column("FACTS", 5, right=True),
     Column("SIZE", 6, right=True, from_width=50),
@@ -135,7 +135,6 @@ class DocumentsScreen(ConsoleScreen):
     def on_mount(self) -> None:
         self.query_one("#empty").display = False
         self.table.focus()
-        super().on_mount()
 
     @property
     def table(self) -> Table:

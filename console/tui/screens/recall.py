@@ -101,7 +101,6 @@ class RecallScreen(CuratingScreen):
             yield TextView(id="result")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#query", Input).focus()
 
     @property

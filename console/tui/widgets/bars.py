@@ -15,7 +15,13 @@ from textual.widgets import Static
 from console.tui.cells import fit, line
 from console.tui.history import Place
 
-TITLES = {"banks": "Banks", "documents": "Documents", "document": "Document", "recall": "Recall", "help": "Help"}
+TITLES = {
+    "banks": "Banks",
+    "documents": "Documents",
+    "document": "Document",
+    "recall": "Recall",
+    "help": "Help",
+}
 TABS = ("documents", "recall")
 """The views of a bank, in the order of their number keys."""
 
@@ -24,11 +30,6 @@ class TopBar(Widget):
     """One line: crumbs on the left, the store on the right. The innermost crumb is never cut away."""
 
     COMPONENT_CLASSES = {"top--here", "top--dim"}  # noqa: RUF012 - Textual's own convention
-    DEFAULT_CSS = """
-    TopBar { height: 1; background: $panel; color: $foreground; padding: 0 1; }
-    TopBar .top--here { text-style: bold; color: $text-primary; }
-    TopBar .top--dim { color: $text-muted; }
-    """
 
     def __init__(self, place: Place, store: str, *, read_only: bool) -> None:
         super().__init__()
@@ -80,10 +81,6 @@ def _shorten(names: list[str], room: int) -> list[str]:
 class ErrorBar(Static):
     """What went wrong, until it is dismissed. Takes no room while all is well."""
 
-    DEFAULT_CSS = """
-    ErrorBar { height: auto; max-height: 4; background: $error-muted; color: $text-error; padding: 0 1; display: none; }
-    ErrorBar.-shown { display: block; }
-    """
     message: reactive[str] = reactive("")
 
     def watch_message(self, message: str) -> None:
@@ -101,14 +98,10 @@ class BankTabs(Widget):
     """The views of a bank, each with its number key; a click goes there."""
 
     COMPONENT_CLASSES = {"tabs--here", "tabs--other", "tabs--key"}  # noqa: RUF012 - Textual's own convention
-    DEFAULT_CSS = """
-    BankTabs { height: 1; background: $surface; padding: 0 1; }
-    BankTabs .tabs--here { text-style: bold; color: $text-primary; background: $primary 20%; }
-    BankTabs .tabs--other { color: $text-muted; }
-    BankTabs .tabs--key { color: $text-accent; }
-    """
 
-    def __init__(self, here: str, names: tuple[tuple[str, str], ...] | None = None, *, id: str | None = None) -> None:
+    def __init__(
+        self, here: str, names: tuple[tuple[str, str], ...] | None = None, *, id: str | None = None
+    ) -> None:
         super().__init__(id=id)
         self.names = names or tuple((tab, TITLES[tab]) for tab in TABS)
         self.here = here
@@ -129,7 +122,9 @@ class BankTabs(Widget):
         text = Text(no_wrap=True, end="")
         key = self.get_component_rich_style("tabs--key", partial=True)
         for index, (name, title) in enumerate(self.names, 1):
-            look = self.get_component_rich_style("tabs--here" if name == self.here else "tabs--other", partial=True)
+            look = self.get_component_rich_style(
+                "tabs--here" if name == self.here else "tabs--other", partial=True
+            )
             text.append(f" {index}", key + look if name == self.here else key)
             text.append(f" {title} ", look)
             text.append(" ")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -44,18 +45,6 @@ class Table(ScrollView, can_focus=True):
         "table--waiting",
         *(f"table--{look}" for look in LOOKS),
     }
-    DEFAULT_CSS = """
-    Table { overflow-x: hidden; overflow-y: auto; background: $background; scrollbar-size-vertical: 1; }
-    Table .table--header { color: $text-muted; text-style: bold; }
-    Table .table--cursor { background: $primary 35%; color: $foreground; text-style: bold; }
-    Table .table--cursor-blurred { background: $primary 15%; color: $foreground; }
-    Table .table--waiting { color: $text-disabled; }
-    Table .table--dim { color: $text-muted; }
-    Table .table--accent { color: $text-accent; }
-    Table .table--good { color: $text-success; }
-    Table .table--warn { color: $text-warning; }
-    Table .table--bad { color: $text-error; }
-    """
 
     @dataclass
     class Highlighted(Message):
@@ -100,7 +89,9 @@ class Table(ScrollView, can_focus=True):
         def control(self) -> Table:
             return self.table
 
-    def __init__(self, columns: Sequence[Column], *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self, columns: Sequence[Column], *, id: str | None = None, classes: str | None = None
+    ) -> None:
         super().__init__(id=id, classes=classes)
         self._columns = tuple(columns)
         self._source: Source | None = None
@@ -161,7 +152,7 @@ class Table(ScrollView, can_focus=True):
             self._show({}, 0, False, scroll=0)
             return
         self._reloading = self.run_worker(
-            self._load(self._generation, from_start=True, after=after), group="table"
+            partial(self._load, self._generation, from_start=True, after=after), group="table"
         )
 
     def reload(self) -> None:
@@ -172,7 +163,7 @@ class Table(ScrollView, can_focus=True):
         self._generation += 1
         self._failed.clear()
         self._reloading = self.run_worker(
-            self._load(self._generation, from_start=self.total is None), group="table"
+            partial(self._load, self._generation, from_start=self.total is None), group="table"
         )
 
     def cancel(self) -> None:
@@ -235,7 +226,9 @@ class Table(ScrollView, can_focus=True):
         self._reloading = None
         self._show(pages, batch.total, batch.estimate, scroll=0 if from_start else None)
 
-    def _show(self, pages: dict[int, tuple[Row, ...]], total: int, estimate: bool, *, scroll: int | None) -> None:
+    def _show(
+        self, pages: dict[int, tuple[Row, ...]], total: int, estimate: bool, *, scroll: int | None
+    ) -> None:
         self._pages, self.total, self.estimate = pages, total, estimate
         self.virtual_size = Size(self.size.width, total + 1)
         found = next(
@@ -272,7 +265,9 @@ class Table(ScrollView, can_focus=True):
             self._pending.pop(number).cancel()
         for number in wanted:
             if number not in self._pages and number not in self._pending and number not in self._failed:
-                self._pending[number] = self.run_worker(self._fetch(self._generation, number), group="table")
+                self._pending[number] = self.run_worker(
+                    partial(self._fetch, self._generation, number), group="table"
+                )
         if len(self._pages) > KEEP:
             middle = (wanted.start + wanted.stop) / 2
             for number in sorted(self._pages, key=lambda at: abs(at - middle))[KEEP:]:
@@ -388,7 +383,9 @@ class Table(ScrollView, can_focus=True):
             return Strip([Segment(fit("  ·", width), base + self._look("waiting"))], width)
         # The bar shows the selection where there are no colours.
         segments = [Segment("▌ " if here else "  ", base)]
-        for column, size, cell in zip(self._columns, layout(self._columns, width - 3), row.cells, strict=False):
+        for column, size, cell in zip(
+            self._columns, layout(self._columns, width - 3), row.cells, strict=False
+        ):
             if not size:
                 continue
             style = base + self._look(cell.look) if cell.look else base

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -15,6 +16,7 @@ from textual import events
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.worker import Worker
 
 from console.tui.actions import bindings
 from console.tui.cells import block, fit, wrap
@@ -64,19 +66,14 @@ def _lines(parts: Sequence[Part], width: int, numbered: bool) -> list[_Line]:
 class TextView(ScrollView, can_focus=True):
     BINDINGS: ClassVar = bindings("text")
     COMPONENT_CLASSES: ClassVar[set[str]] = {"text--lead", *(f"text--{look}" for look in LOOKS)}
-    DEFAULT_CSS = """
-    TextView { overflow-x: hidden; overflow-y: auto; background: $background; padding: 0 1; scrollbar-size-vertical: 1; }
-    TextView .text--lead { color: $text-disabled; }
-    TextView .text--dim { color: $text-muted; }
-    TextView .text--accent { color: $text-accent; }
-    TextView .text--good { color: $text-success; }
-    TextView .text--warn { color: $text-warning; }
-    TextView .text--bad { color: $text-error; }
-    TextView .text--title { color: $text-primary; text-style: bold; }
-    """
 
     def __init__(
-        self, *, numbered: bool = False, id: str | None = None, classes: str | None = None, focusable: bool = True
+        self,
+        *,
+        numbered: bool = False,
+        id: str | None = None,
+        classes: str | None = None,
+        focusable: bool = True,
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.can_focus = focusable
@@ -84,6 +81,7 @@ class TextView(ScrollView, can_focus=True):
         self._parts: tuple[Part, ...] = ()
         self._drawn: list[_Line] = []
         self._width = 0
+        self._wrapping: Worker[None] | None = None
 
     @property
     def plain(self) -> str:
@@ -101,12 +99,14 @@ class TextView(ScrollView, can_focus=True):
         self._width = width
         if width <= 0:
             return
-        self.workers.cancel_node(self)
+        if self._wrapping is not None:
+            self._wrapping.cancel()
+            self._wrapping = None
         if sum(len(part.text) for part in self._parts) <= IN_LOOP:
             self._set(_lines(self._parts, width, self._numbered))
         else:
             self._set([_Line("laying out …", "dim", "")])
-            self.run_worker(self._arrange_aside(self._parts, width), group="wrap", exclusive=True)
+            self._wrapping = self.run_worker(partial(self._arrange_aside, self._parts, width), group="wrap")
 
     async def _arrange_aside(self, parts: tuple[Part, ...], width: int) -> None:
         lines = await asyncio.to_thread(_lines, parts, width, self._numbered)
@@ -131,7 +131,9 @@ class TextView(ScrollView, can_focus=True):
         line = self._drawn[index]
         segments = []
         if line.lead:
-            segments.append(Segment(line.lead, base + self.get_component_rich_style("text--lead", partial=True)))
+            segments.append(
+                Segment(line.lead, base + self.get_component_rich_style("text--lead", partial=True))
+            )
         style = base
         if line.look:
             style = base + self.get_component_rich_style(f"text--{line.look}", partial=True)
