@@ -21,6 +21,7 @@ from console.tui.widgets.bars import TITLES
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from console.settings import Settings
     from console.tui.screens.curate import Undo
 
 
@@ -229,3 +230,19 @@ class ConsoleApp(App[None]):
             screen.load()
 
         screen.ask("undo", lambda: self.store.curate_memory(undo.bank, undo.memory_id, undo.curation), done)
+
+
+def run(settings: Settings) -> int:
+    """Open the app on the settings' store; the exit code. Raises SettingsError or StoreError before it starts.
+
+    A bank that somebody named is opened; one that is only the default leads to the list of banks.
+    """
+    from console.stores import open_store
+
+    entry = settings.entries.get("bank")
+    named = entry is not None and not entry.source.startswith("default")
+    app = ConsoleApp(
+        open_store(settings), bank=settings.bank if named else None, read_only=settings.read_only
+    )
+    app.run()
+    return app.return_code or 0

@@ -1,12 +1,13 @@
 """Text, times and counts made into terminal cells.
 
-Promise: what comes out of here holds no control, no bidi override and no zero-width joiner, so that a
-cell is as wide as it was measured and bank text can neither steer the terminal nor move its neighbours.
+Promise: what comes out of here went through :mod:`console.text`, so bank text cannot steer the terminal,
+and holds no joiner or selector, so that a cell is as wide as it was measured on every terminal.
 Nothing here knows markup: callers put the result into ``rich.text.Text``, never into a markup string.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -14,60 +15,35 @@ from datetime import UTC, datetime
 from rich.cells import cell_len, set_cell_size
 
 from console.memory.models import parse_time
+from console.text import neutralise, one_line
 
-# Terminals disagree on how wide these make their neighbours; without them each character is drawn alone.
-_DROPPED = frozenset(
-    "\u200b\u200c\u200d\u2060\ufeff\ufe0e\ufe0f\u00ad\u034f\u061c\u115f\u1160\u3164\uffa0"
-) | {
-    chr(code)
-    for start, end in (
-        (0x202A, 0x202F),
-        (0x2066, 0x2070),
-        (0xE0000, 0xE0080),
-        (0xFE00, 0xFE10),
-        (0x200E, 0x2010),
-    )
-    for code in range(start, end)
-}
 _MAX_MARKS = 2  # stacked combining marks ("zalgo") climb over the rows above and below
+_PLAIN = re.compile(r"[ -~]*\Z")
 
 
-def _safe(text: str, kept: str) -> Iterator[str]:
+def _steady(text: str) -> str:
+    """Neutralised text without what terminals measure differently: joined emoji are drawn side by side."""
+    if _PLAIN.match(text):
+        return text
+    kept: list[str] = []
     marks = 0
     for character in text:
-        if " " <= character <= "~":
-            marks = 0
-            yield character
+        if character in "\u200d\u200c\ufe0e\ufe0f":
             continue
-        if character in kept:
-            yield character
-            continue
-        if character in _DROPPED:
-            continue
-        category = unicodedata.category(character)
-        if category in ("Cc", "Zl", "Zp"):
-            yield "\u2423" if character in "\r\n\t\u2028\u2029\x85" else "\ufffd"
-        elif category in ("Cs", "Cn", "Co", "Cf"):
-            yield "\ufffd"
-        elif category in ("Mn", "Me"):
-            marks += 1
-            if marks <= _MAX_MARKS:
-                yield character
-        else:
-            marks = 0
-            yield character
+        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        if marks <= _MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def line(text: str, limit: int = 1000) -> str:
     """Any text as one harmless line: runs of white space are one blank; cut after ``limit`` characters."""
-    cut = text[: limit * 2]
-    return "".join(_safe(" ".join(cut.split()), ""))[:limit]
+    return _steady(one_line(text[: limit * 2]))[:limit]
 
 
 def block(text: str) -> str:
-    """Any text with its line breaks kept; tabs are four blanks, everything else is harmless."""
-    text = text.replace("\r\n", "\n").expandtabs(4)
-    return "".join(_safe(text, "\n"))
+    """Any text with its line breaks kept, everything else harmless."""
+    return _steady(neutralise(text.replace("\r\n", "\n")))
 
 
 def fit(text: str, width: int, *, right: bool = False) -> str:
