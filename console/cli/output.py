@@ -148,10 +148,14 @@ def print_range(page: Page[Any], what: str, *, more: str = "") -> None:
         out(f"no {what}")
         return
     if shown == total:
-        out(f"{number(total)} {what}" if total != 1 else f"1 {what.removesuffix('s')}")
+        out(f"{number(total)} {what}" if total != 1 else f"1 {_singular(what)}")
         return
     first = f", from {number(page.offset + 1)}" if page.offset and shown else ""
     out(f"{number(shown)} of {about}{number(total)} {what}{first}" + (f"; {more}" if more else ""))
+
+
+def _singular(words: str) -> str:
+    return words[:-3] + "y" if words.endswith("ies") else words.removesuffix("s")
 
 
 def moment(value: str | None) -> str:
