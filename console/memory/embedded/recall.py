@@ -1,25 +1,17 @@
-"""Recall: several lexical rankings ("arms"), fused by their ranks. Deterministic.
+"""Recall: several lexical rankings (:mod:`.arms`), fused by their ranks. One file, one query: one answer.
 
-| arm       | ranks by                                                                     |
-|-----------|------------------------------------------------------------------------------|
-| keyword   | BM25 over stemmed words; a fact's text weighs most, then names, tags, context |
-| grams     | BM25 over pairs of CJK characters and parts of camelCase names                |
-| entity    | names of the query that the fact names                                        |
-| neighbour | facts beside a keyword hit: the turn before or after often holds the answer    |
-
-An arm is a function from a query to ranked rows, so that another one (vectors) fits in without a change elsewhere.
+Another arm (vectors) is one function more in ``ARMS``; nothing here knows what an arm ranks by.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from console.memory.embedded import banks, memories, tags, times, words
-from console.memory.embedded.entities import entities as named_in
+from console.memory.embedded.arms import ARMS, Hit, Search
 from console.memory.errors import InvalidInput
 from console.memory.models import Memory, RecallRequest, RecallResponse, RecallResult
 
@@ -31,34 +23,7 @@ _WEIGHTS = {"keyword": 1.0, "grams": 1.0, "entity": 0.4, "neighbour": 0.2}
 """A neighbour says nothing about the question itself: with 0.35, what stood beside the second-best hit came before the
 best one (measured on the demo)."""
 _CHARACTERS_PER_TOKEN = 4
-_MOST_WORDS = 64
 _TYPES = ("world", "experience", "observation")
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    mem: int
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """One recall, as the arms see it."""
-
-    db: sqlite3.Connection
-    request: RecallRequest
-    where: str
-    values: list[object]
-    limit: int
-
-    def matching(self, expression: str, weights: str) -> list[Hit]:
-        """Best first; bm25 is negative in SQLite, a score is not."""
-        rows = self.db.execute(
-            f"SELECT m.mem, -bm25(memory_index, {weights}) AS score FROM memory_index JOIN memories m ON m.mem = memory_index.rowid"
-            f" WHERE memory_index MATCH ? AND {self.where} ORDER BY score DESC, m.mentioned_at DESC, m.mem DESC LIMIT ?",
-            [expression, *self.values, self.limit],
-        )
-        return [Hit(mem, score) for mem, score in rows]
 
 
 def recall(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> RecallResponse:
@@ -67,7 +32,7 @@ def recall(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> Reca
     search = _search(db, bank_id, request)
     ranked: dict[str, list[Hit]] = {}
     seconds: dict[str, float] = {}
-    for name, arm in _ARMS.items():
+    for name, arm in ARMS.items():
         begun = time.perf_counter()
         ranked[name] = _gated(arm(search, ranked), request.min_scores, name)
         seconds[name] = time.perf_counter() - begun
@@ -98,7 +63,7 @@ def recall(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> Reca
     )
 
 
-def _search(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> _Search:
+def _search(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> Search:
     if not any(char.isalnum() for char in request.query):
         raise InvalidInput("the query has no word", hint="ask with at least one letter or digit")
     if request.budget not in BUDGETS:
@@ -120,62 +85,7 @@ def _search(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> _Se
     if tagged and (request.tags or request.tags_match == "exact"):
         where += f" AND {tagged}"
         conditions += tag_values
-    return _Search(db, request, where, conditions, BUDGETS[request.budget])
-
-
-# Arms ---------------------------------------------------------------------------------------------------
-
-
-def _keyword(search: _Search, _: Mapping[str, list[Hit]]) -> list[Hit]:
-    asked = words.query_words(search.request.query)[:_MOST_WORDS]
-    if not asked:
-        return []
-    expression = "{text context tags entities} : (" + " OR ".join(map(_quoted, asked)) + ")"
-    return search.matching(expression, "1.0, 0.3, 0.4, 0.6, 0.0")
-
-
-def _grams(search: _Search, _: Mapping[str, list[Hit]]) -> list[Hit]:
-    asked = [*words.query_pairs(search.request.query), *(words.grams(search.request.query) or "").split()]
-    if not asked:
-        return []
-    expression = "grams : (" + " OR ".join(map(_quoted, dict.fromkeys(asked[:_MOST_WORDS]))) + ")"
-    return search.matching(expression, "0.0, 0.0, 0.0, 0.0, 1.0")
-
-
-def _entity(search: _Search, _: Mapping[str, list[Hit]]) -> list[Hit]:
-    names = named_in(search.request.query)
-    if not names:
-        return []
-    expression = "entities : (" + " OR ".join(_quoted(name) for name in names) + ")"
-    return search.matching(expression, "0.0, 0.0, 0.0, 1.0, 0.0")
-
-
-def _neighbour(search: _Search, ranked: Mapping[str, list[Hit]]) -> list[Hit]:
-    """Facts one place before or after a hit of the same document, ranked by that hit."""
-    hits = [hit for name in ("keyword", "grams") for hit in ranked[name][:30]]
-    best: dict[int, float] = {}
-    for rank, hit in enumerate(hits):
-        beside = search.db.execute(
-            "SELECT m.mem FROM memories h JOIN memories m ON m.doc = h.doc AND m.state = 'valid'"
-            f" AND m.position BETWEEN h.position - 1 AND h.position + 1 AND m.mem <> h.mem WHERE h.mem = ? AND {search.where}",
-            [hit.mem, *search.values],
-        )
-        for (mem,) in beside:
-            best.setdefault(mem, 1 / (1 + rank))
-    return [Hit(mem, score) for mem, score in sorted(best.items(), key=lambda row: (-row[1], -row[0]))]
-
-
-_ARMS: dict[str, Callable[[_Search, Mapping[str, list[Hit]]], list[Hit]]] = {
-    "keyword": _keyword,
-    "grams": _grams,
-    "entity": _entity,
-    "neighbour": _neighbour,
-}
-
-
-def _quoted(word: str) -> str:
-    """A phrase of FTS5: nothing in it is an operator."""
-    return '"' + word.replace('"', '""') + '"'
+    return Search(db, request.query, where, conditions, BUDGETS[request.budget])
 
 
 # Fusion and the answer ----------------------------------------------------------------------------------
