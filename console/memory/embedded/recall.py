@@ -12,6 +12,7 @@ from typing import Any
 
 from console.memory.embedded import banks, memories, tags, times, words
 from console.memory.embedded.arms import ARMS, Hit, Search
+from console.memory.embedded.codec import to_json
 from console.memory.errors import InvalidInput
 from console.memory.models import Memory, RecallRequest, RecallResponse, RecallResult
 
@@ -19,6 +20,10 @@ BUDGETS = {"low": 100, "mid": 300, "high": 1000}
 """Candidates an arm may bring."""
 _K = 60
 """Of reciprocal rank fusion: how little the first ranks differ."""
+_TRACED = 100
+"""Hits of an arm that a trace lists."""
+_READ = 50
+"""Memories read at a time."""
 _WEIGHTS = {"keyword": 1.0, "grams": 1.0, "entity": 0.4, "neighbour": 0.2}
 """A neighbour says nothing about the question itself: with 0.35, what stood beside the second-best hit came before the
 best one (measured on the demo)."""
@@ -37,27 +42,13 @@ def recall(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> Reca
         ranked[name] = _gated(arm(search, ranked), request.min_scores, name)
         seconds[name] = time.perf_counter() - begun
     fused = _fused(ranked)
-    order = sorted(fused, key=lambda mem: -fused[mem])[: search.limit]
-    found = memories.by_rows(db, bank_id, order)
-    # Equal scores: the newer statement first, then the id, so that one file gives one order.
-    order.sort(key=lambda mem: (-fused[mem], _backwards(found[mem].mentioned_at), found[mem].id))
-    top = fused[order[0]] if order else 1.0
-    by_arm = {name: {hit.mem: hit.score for hit in hits} for name, hits in ranked.items()}
-    results = _within(
-        [
-            _result(
-                found[mem],
-                {"final": fused[mem] / top, **{arm: hits.get(mem) for arm, hits in by_arm.items()}},
-            )
-            for mem in order
-        ],
-        request,
-    )
+    order = _ordered(db, fused)[: search.limit]
+    results = _within(db, bank_id, request, order, fused, ranked)
     return RecallResponse(
         results=results,
         chunks=_chunks(db, bank_id, results) if request.include_chunks else None,
         entities=_entities(db, bank_id, results) if request.include_entities else None,
-        trace=_trace(request, ranked, seconds, found, results, time.perf_counter() - started)
+        trace=_trace(db, request, ranked, seconds, results, time.perf_counter() - started)
         if request.trace
         else None,
     )
@@ -105,19 +96,45 @@ def _gated(hits: list[Hit], min_scores: Mapping[str, float] | None, name: str) -
     return hits if least is None else [hit for hit in hits if hit.score >= least]
 
 
-def _within(results: list[RecallResult], request: RecallRequest) -> tuple[RecallResult, ...]:
-    """What ``max_tokens`` and the least final score leave; the first hit always fits if there is any room."""
-    least = (request.min_scores or {}).get("final")
+def _ordered(db: sqlite3.Connection, fused: Mapping[int, float]) -> list[int]:
+    """Best first; of equal ones the newer statement, then the later row."""
+    said = dict(
+        db.execute(
+            "SELECT m.mem, coalesce(m.mentioned_at, 0) FROM json_each(?) j JOIN memories m ON m.mem = j.value",
+            [to_json(list(fused))],
+        ).fetchall()
+    )
+    return sorted(fused, key=lambda mem: (-fused[mem], -said[mem], -mem))
+
+
+def _within(
+    db: sqlite3.Connection,
+    bank_id: str,
+    request: RecallRequest,
+    order: Sequence[int],
+    fused: Mapping[int, float],
+    ranked: Mapping[str, Sequence[Hit]],
+) -> tuple[RecallResult, ...]:
+    """What ``max_tokens`` and the least final score leave; the first hit always fits if there is any room.
+
+    Reads memories as far as there is room for them: most candidates never become results.
+    """
+    least = (request.min_scores or {}).get("final", 0.0)
+    top = fused[order[0]] if order else 1.0
+    wanted = [mem for mem in order if fused[mem] / top >= least]
+    by_arm = {name: {hit.mem: hit.score for hit in hits} for name, hits in ranked.items()}
     kept: list[RecallResult] = []
     room = request.max_tokens
-    for result in results:
-        if least is not None and result.scores is not None and (result.scores["final"] or 0.0) < least:
-            continue
-        cost = tokens(result.text)
-        if room <= 0 or (kept and cost > room):
-            break
-        kept.append(result)
-        room -= cost
+    for start in range(0, len(wanted), _READ):
+        batch = wanted[start : start + _READ]
+        found = memories.by_rows(db, bank_id, batch)
+        for mem in batch:
+            cost = tokens(found[mem].text)
+            if room <= 0 or (kept and cost > room):
+                return tuple(kept)
+            room -= cost
+            scores = {"final": fused[mem] / top, **{arm: hits.get(mem) for arm, hits in by_arm.items()}}
+            kept.append(_result(found[mem], scores))
     return tuple(kept)
 
 
@@ -143,10 +160,6 @@ def _result(memory: Memory, scores: Mapping[str, float | None]) -> RecallResult:
         tags=memory.tags,
         scores={name: None if score is None else round(score, 6) for name, score in scores.items()},
     )
-
-
-def _backwards(iso: str | None) -> int:
-    return -(times.stamp(iso, "mentioned_at") or 0)
 
 
 def _chunks(db: sqlite3.Connection, bank_id: str, results: Sequence[RecallResult]) -> dict[str, Any]:
@@ -184,13 +197,22 @@ def _entities(db: sqlite3.Connection, bank_id: str, results: Sequence[RecallResu
 
 
 def _trace(
+    db: sqlite3.Connection,
     request: RecallRequest,
     ranked: Mapping[str, Sequence[Hit]],
     seconds: Mapping[str, float],
-    found: Mapping[int, Memory],
     results: Sequence[RecallResult],
     total: float,
 ) -> dict[str, Any]:
+    """In the server's words where it has them; every arm says how long it took, also one that found nothing."""
+    shown = {hit.mem for hits in ranked.values() for hit in hits[:_TRACED]}
+    told = {
+        mem: (identifier, text)
+        for mem, identifier, text in db.execute(
+            "SELECT m.mem, m.id, m.text FROM json_each(?) j JOIN memories m ON m.mem = j.value",
+            [to_json(list(shown))],
+        )
+    }
     return {
         "query": {
             "query_text": request.query,
@@ -204,15 +226,15 @@ def _trace(
             {
                 "method_name": name,
                 "duration_seconds": round(seconds[name], 6),
+                "found": len(hits),
                 "results": [
                     {
                         "rank": rank,
-                        "node_id": found[hit.mem].id,
-                        "text": found[hit.mem].text,
+                        "node_id": told[hit.mem][0],
+                        "text": told[hit.mem][1],
                         "score": round(hit.score, 6),
                     }
-                    for rank, hit in enumerate(hits, start=1)
-                    if hit.mem in found
+                    for rank, hit in enumerate(hits[:_TRACED], start=1)
                 ],
             }
             for name, hits in ranked.items()
