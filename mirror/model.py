@@ -31,7 +31,9 @@ class Record:
     memory_id: str = ""
     """The id it had when it was retracted; live again under it = restored in the bank."""
     chunk_index: int | None = None
-    """Set in chunk mode."""
+    """The chunk where it stood."""
+    is_chunk: bool = False
+    """Chunk mode: the fact is the whole chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class PageSource:
     records: tuple[Record, ...] = ()
     label: str | None = None
     """Provenance from the seam, carried in the manifest."""
+    retraction: Record | None = None
+    """Set where a person took the whole document back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ class RenderedPage:
 
     page: bytes
     text: bytes | None
+    text_mode: str
+    """How the .txt is encoded: '' verbatim."""
     title: str
     agent: str
     """Who retained it, as far as it is known; '' otherwise."""

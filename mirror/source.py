@@ -64,6 +64,8 @@ class Rows:
 
     items: tuple[Any, ...]
     total: int
+    seen: int
+    """Rows that the bank sent for this page: ``items`` and what was left out of it (observations)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,10 @@ class Source(Protocol):
         """Rows of SourceDocument created before ``before``, newest first by created_at."""
 
     async def facts(self, *, live: bool, limit: int, offset: int) -> Rows:
-        """Rows of SourceFact of every type that the bank lists in that state; observations are left out
-        of ``items`` but counted in ``total``, so ``len(items)`` of all pages may be below ``total``."""
+        """Rows of SourceFact in that state; observations are left out of ``items``, not of ``seen`` and ``total``."""
+
+    async def touched(self, since: str) -> Mapping[str, str]:
+        """Document id -> updated_at of all that were written at or after ``since``."""
 
     def texts(self, document_ids: Sequence[str]) -> AsyncIterator[tuple[str, str | None]]:
         """(id, stored text) of each document that still exists, in any order; None: the bank keeps no text."""

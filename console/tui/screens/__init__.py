@@ -1,1 +1,0 @@
-"""Screens: one file and one style sheet each."""

@@ -1,1 +1,0 @@
-"""Widgets: each one file, none knows a store."""

@@ -1,0 +1,433 @@
+"""Bank + wiki -> the files that should stand there.
+
+A page is a pure function of the bank and of the carried records: the same bank gives the same bytes
+whether the wiki is written afresh or brought up to date. What did not change is neither fetched nor
+rendered: the manifest's digest of a page's inputs says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from mirror import index, page, textfile
+from mirror.git import Change, Repository
+from mirror.listing import Busy, Snapshot
+from mirror.manifest import Entry, Header, blob_id, encode_shard
+from mirror.model import SCHEMA, PageSource, Record, RenderedPage
+from mirror.paths import PageName, page_name
+from mirror.source import Source, SourceBank, SourceDocument, SourceFact
+from mirror.state import Wiki
+
+RENDERER = 1
+"""Raised when the same inputs give other bytes: then every page is rendered again."""
+BATCH = 400
+"""Documents whose texts are in memory at once."""
+ATTRIBUTES = (
+    "# Written by console mirror init: pages and texts keep their bytes, texts and manifest fold in a review.\n"
+    "*.md -text diff=markdown\n"
+    "*.txt -text linguist-generated\n"
+    "*.jsonl -text linguist-generated\n"
+    "header.json -text linguist-generated\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of one document's page."""
+
+    document_id: str
+    path: str
+    what: str
+    """added, changed, restored or removed."""
+
+
+@dataclass(slots=True)
+class Target:
+    """The bank's folder as it should be, as a difference to ``wiki.tree``. Paths are relative to the folder."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    changes: dict[str, bytes | None] = field(default_factory=dict)
+    written: list[Written] = field(default_factory=list)
+    busy: dict[str, Busy] = field(default_factory=dict)
+    unchanged: int = 0
+    fetched: int = 0
+    """Document texts asked of the bank."""
+    facts: int = 0
+
+
+def inputs_digest(source: PageSource, volatile: frozenset[str]) -> str:
+    """Digest of what a page is made of, in rendered order, without ids and moments that it does not show."""
+    facts = sorted(source.facts, key=lambda f: (f.chunk_index, f.mentioned_at or "", f.text, f.id))
+    value = [
+        RENDERER,
+        source.document_id,
+        source.created_at[:10],
+        source.tags,
+        source.context,
+        sorted((k, v) for k, v in source.metadata.items() if k not in volatile),
+        sorted(source.params.items()),
+        source.label,
+        [
+            (f.chunk_index, f.text, f.fact_type, f.occurred_start, f.occurred_end)
+            if f.live
+            else (
+                f.chunk_index,
+                f.text,
+                f.fact_type,
+                f.occurred_start,
+                f.occurred_end,
+                f.reason,
+                (f.invalidated_at or "")[:10],
+            )
+            for f in facts
+        ],
+        [(r.key, r.text, r.reason, r.by, r.when, r.pr, r.chunk_index) for r in source.records],
+        source.retraction.reason if source.retraction else None,
+    ]
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
+
+
+def page_source(
+    bank_id: str,
+    document: SourceDocument,
+    facts: tuple[SourceFact, ...],
+    base: Entry | None,
+    text: str | None = None,
+) -> PageSource:
+    """A document as its page is made of it; records and label are carried from the manifest."""
+    return PageSource(
+        bank_id=bank_id,
+        document_id=document.id,
+        text=text,
+        created_at=document.created_at,
+        tags=document.tags,
+        context=document.context,
+        metadata=document.metadata,
+        params=document.params,
+        facts=facts,
+        records=base.records if base else (),
+        label=base.label if base else None,
+        retraction=base.retraction if base else None,
+    )
+
+
+async def build(
+    source: Source,
+    bank: SourceBank,
+    snapshot: Snapshot,
+    wiki: Wiki,
+    repo: Repository,
+    *,
+    base: Mapping[str, Entry],
+    gone: Sequence[str],
+    keep: frozenset[str] = frozenset(),
+    volatile: frozenset[str] = page.VOLATILE,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Target:
+    """Everything that must change in the wiki.
+
+    ``gone``: documents whose absence the bank confirmed. ``keep``: paths relative to the folder that this run
+    must leave as they are (a person is editing them); their documents keep their manifest line.
+    """
+    target = Target(busy=dict(snapshot.busy))
+    pending: list[tuple[SourceDocument, PageSource, str]] = []
+    for document_id, document in snapshot.documents.items():
+        old = base.get(document_id)
+        name = page_name(bank.bank_id, document_id)
+        if name.page in keep or name.text in keep:
+            if old is not None:
+                target.entries[document_id] = old
+            continue
+        facts = snapshot.facts.get(document_id, ())
+        target.facts += sum(1 for fact in facts if fact.live)
+        made_of = page_source(bank.bank_id, document, facts, old)
+        digest = inputs_digest(made_of, volatile)
+        if old is not None and _stands(wiki, name, old, digest, document.content_hash):
+            target.entries[document_id] = old
+            target.unchanged += 1
+        else:
+            pending.append((document, made_of, digest))
+
+    done = 0
+    for start in range(0, len(pending), BATCH):
+        part = pending[start : start + BATCH]
+        texts = await _texts(source, repo, wiki, base, [document for document, _, _ in part], target)
+        for document, made_of, digest in part:
+            if document.id not in texts:
+                target.busy[document.id] = Busy(document.id, "its text changed while the bank was listed")
+                _carry(target, base.get(document.id))
+                continue
+            _write(
+                target,
+                wiki,
+                bank,
+                document,
+                replace(made_of, text=texts[document.id]),
+                digest,
+                base.get(document.id),
+                volatile,
+            )
+        done += len(part)
+        if progress is not None:
+            progress("pages", done, len(pending))
+
+    for document_id in target.busy:
+        if document_id not in target.entries:
+            _carry(target, base.get(document_id))
+    _remove(target, wiki, bank, base, gone, keep)
+    _carry_rest(target, base, snapshot, gone)
+    _side_files(target, wiki, bank, repo, keep)
+    return target
+
+
+def _stands(wiki: Wiki, name: PageName, old: Entry, digest: str, content_hash: str) -> bool:
+    """Whether page and text are the very files that the mirror wrote from the same inputs."""
+    if not old.page or old.inputs != digest or old.text != content_hash:
+        return False
+    shown = wiki.tree.get(name.page)
+    if shown is None or shown.oid != old.page or shown.mode != "100644":
+        return False
+    text = wiki.tree.get(name.text)
+    return text is None if not old.text_blob else text is not None and text.oid == old.text_blob
+
+
+def _carry(target: Target, old: Entry | None) -> None:
+    if old is not None:
+        target.entries[old.document_id] = old
+
+
+async def _texts(
+    source: Source,
+    repo: Repository,
+    wiki: Wiki,
+    base: Mapping[str, Entry],
+    documents: Sequence[SourceDocument],
+    target: Target,
+) -> dict[str, str | None]:
+    """Id -> text. From the wiki where the bank's hash says that it stands there, else from the bank.
+
+    A document whose text does not have the listed hash changed meanwhile: it is left out.
+    """
+    found: dict[str, str | None] = {}
+    blobs: dict[str, Entry] = {}
+    for document in documents:
+        old = base.get(document.id)
+        name = page_name(wiki.folder.bank_id, document.id)
+        stands = wiki.tree.get(name.text)
+        if not document.content_hash:
+            found[document.id] = None
+        elif old and old.text == document.content_hash and stands and stands.oid == old.text_blob:
+            blobs[stands.oid] = old
+    for oid, data in repo.blobs(blobs):
+        old = blobs[oid]
+        stored = textfile.decode(data, old.text_mode, final_newline=old.final_newline)
+        if text_hash(stored) == old.text:
+            found[old.document_id] = stored
+    wanted = {d.id: d.content_hash for d in documents if d.id not in found}
+    if wanted:
+        target.fetched += len(wanted)
+        answers: AsyncIterator[tuple[str, str | None]] = source.texts(list(wanted))
+        async for document_id, text in answers:
+            if text is None or text_hash(text) == wanted.get(document_id):
+                found[document_id] = text
+    return found
+
+
+def text_hash(text: str) -> str:
+    """sha256 hex of UTF-8, as the bank computes ``content_hash``."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _write(
+    target: Target,
+    wiki: Wiki,
+    bank: SourceBank,
+    document: SourceDocument,
+    made_of: PageSource,
+    digest: str,
+    old: Entry | None,
+    volatile: frozenset[str],
+) -> None:
+    name = page_name(bank.bank_id, document.id)
+    records = _records(made_of)
+    if records != made_of.records:
+        # A fact that was invalidated in the bank becomes a record: the bank will forget it (measured).
+        made_of = replace(made_of, records=records)
+        digest = inputs_digest(made_of, volatile)
+    rendered = page.render(made_of, text_name=name.text_name, volatile=volatile)
+    entry = Entry(
+        document_id=document.id,
+        page=blob_id(rendered.page),
+        text=document.content_hash,
+        text_blob="" if rendered.text is None else blob_id(rendered.text),
+        text_mode=rendered.text_mode,
+        final_newline=rendered.final_newline,
+        inputs=digest,
+        created=document.created_at[:16],
+        title=rendered.title,
+        agent=rendered.agent,
+        label=made_of.label,
+        facts=_fact_notes(made_of, rendered),
+        records=records,
+        retraction=made_of.retraction,
+    )
+    target.entries[document.id] = entry
+    touched = _put(target, wiki, name.page, rendered.page)
+    touched |= _put(target, wiki, name.text, rendered.text)
+    if touched:
+        what = (
+            "changed" if name.page in wiki.tree else "restored" if old is not None and old.page else "added"
+        )
+        target.written.append(Written(document.id, wiki.folder.path(name.page), what))
+    else:
+        target.unchanged += 1
+
+
+def _put(target: Target, wiki: Wiki, path: str, data: bytes | None) -> bool:
+    """Plan one file; False where it stands already."""
+    stands = wiki.tree.get(path)
+    if data is None:
+        if stands is None:
+            return False
+    elif stands is not None and stands.oid == blob_id(data) and stands.mode == "100644":
+        return False
+    target.changes[path] = data
+    return True
+
+
+def _records(made_of: PageSource) -> tuple[Record, ...]:
+    """The carried records, and a new one for each invalidated fact that has none; sorted by key."""
+    known = {record.key: record for record in made_of.records}
+    for line in page.fact_lines(made_of):
+        if line.live or line.key in known:
+            continue
+        dead = [f for f in made_of.facts if not f.live and f.id in line.fact_ids]
+        first = min(dead, key=lambda f: (f.invalidated_at or "", f.id), default=None)
+        if first is None:
+            continue
+        known[line.key] = Record(
+            key=line.key,
+            text=line.text,
+            reason=first.reason or "",
+            when=(first.invalidated_at or "")[:10],
+            memory_id=first.id,
+            chunk_index=line.chunk_index,
+            is_chunk=line.is_chunk,
+        )
+    return tuple(known[key] for key in sorted(known))
+
+
+def _fact_notes(made_of: PageSource, rendered: RenderedPage) -> dict[str, dict[str, str]]:
+    """What a rebuild of the bank needs of the facts and the page does not show."""
+    by_id = {fact.id: fact for fact in made_of.facts}
+    notes: dict[str, dict[str, str]] = {}
+    for line in rendered.facts:
+        fact = next((by_id[i] for i in line.fact_ids if i in by_id), None)
+        if fact is None:
+            continue
+        note = {}
+        if fact.fact_type != "world":
+            note["type"] = fact.fact_type
+        if fact.occurred_start:
+            note["occurred_start"] = fact.occurred_start
+        if fact.occurred_end:
+            note["occurred_end"] = fact.occurred_end
+        if note:
+            notes[line.key] = note
+    return notes
+
+
+def _remove(
+    target: Target,
+    wiki: Wiki,
+    bank: SourceBank,
+    base: Mapping[str, Entry],
+    gone: Sequence[str],
+    keep: frozenset[str],
+) -> None:
+    for document_id in gone:
+        old = base.get(document_id)
+        name = page_name(bank.bank_id, document_id)
+        if name.page in keep or name.text in keep:
+            _carry(target, old)
+            continue
+        touched = _put(target, wiki, name.page, None)
+        touched |= _put(target, wiki, name.text, None)
+        if touched:
+            target.written.append(Written(document_id, wiki.folder.path(name.page), "removed"))
+        if old is not None and (old.records or old.retraction):
+            # The same id may be retained again: its retractions must still be known then.
+            target.entries[document_id] = Entry(
+                document_id=document_id, label=old.label, records=old.records, retraction=old.retraction
+            )
+
+
+def _carry_rest(target: Target, base: Mapping[str, Entry], snapshot: Snapshot, gone: Sequence[str]) -> None:
+    """Lines of documents that are not in the bank, not gone and not busy: their absence is not confirmed."""
+    settled = set(gone)
+    for document_id, old in base.items():
+        if (
+            document_id not in target.entries
+            and document_id not in settled
+            and document_id not in snapshot.documents
+        ):
+            target.entries[document_id] = old
+
+
+def _side_files(target: Target, wiki: Wiki, bank: SourceBank, repo: Repository, keep: frozenset[str]) -> None:
+    shards: dict[str, list[Entry]] = {}
+    for entry in target.entries.values():
+        shards.setdefault(page_name(bank.bank_id, entry.document_id).shard, []).append(entry)
+    paths = {p for p in wiki.tree if p.startswith(".mirror/") and p.endswith(".jsonl")}
+    paths |= {f".mirror/{shard}.jsonl" for shard in shards}
+    for path in paths - keep:
+        data = encode_shard(shards.get(path[8:-6], ()))
+        _put(target, wiki, path, data or None)
+
+    origins = tuple(dict.fromkeys([*(wiki.header.origins if wiki.header else ()), bank.origin]))
+    header = Header(bank.bank_id, bank.created_at, SCHEMA, origins[-5:])
+    if ".mirror/header.json" not in keep:
+        _put(target, wiki, ".mirror/header.json", header.encode())
+
+    months = index.split_months(target.entries)
+    known = {p[6:-3] for p in wiki.tree if p.startswith("index/") and p.endswith(".md")}
+    oids = {
+        wiki.tree[p].oid
+        for p in ["README.md", *(f"index/{m}.md" for m in known | set(months))]
+        if p in wiki.tree
+    }
+    blobs = dict(repo.blobs(oids))
+
+    def existing(path: str) -> bytes | None:
+        stands = wiki.tree.get(path)
+        return None if stands is None else blobs.get(stands.oid)
+
+    for month in sorted(known | set(months)):
+        path = f"index/{month}.md"
+        if path in keep:
+            continue
+        before = existing(path)
+        if month in months:
+            _put(target, wiki, path, index.month_page(bank.bank_id, month, months[month], before))
+        elif before is not None and index.BEGIN.encode() in before:
+            emptied = index.month_page(bank.bank_id, month, (), before)
+            _put(
+                target,
+                wiki,
+                path,
+                None if emptied == index.month_page(bank.bank_id, month, (), None) else emptied,
+            )
+    if "README.md" not in keep:
+        _put(target, wiki, "README.md", index.readme(bank.bank_id, months, existing("README.md")))
+
+
+def as_changes(target: Target, wiki: Wiki, *, attributes: bool) -> list[Change]:
+    """The target's differences as paths of the repository, sorted; with the wiki's ``.gitattributes`` on first use."""
+    changes = [Change(wiki.folder.path(path), data) for path, data in sorted(target.changes.items())]
+    if attributes:
+        changes.append(Change(wiki.folder.attributes, ATTRIBUTES.encode()))
+    return changes

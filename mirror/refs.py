@@ -1,0 +1,153 @@
+"""Which commits a run reads and which branch it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mirror.errors import GitFailed, MirrorError
+from mirror.git import Repository, behind
+from mirror.paths import branch_name
+
+
+class Wanted(Protocol):
+    """The part of the run's options that decides it."""
+
+    @property
+    def branch(self) -> bool: ...
+    @property
+    def default_branch(self) -> str | None: ...
+    @property
+    def here(self) -> bool: ...
+    @property
+    def offline(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tips:
+    """``default``: the commit whose pages and marks count; None in a repository without commits."""
+
+    target: str
+    """Full name of the ref that moves."""
+    default: str | None
+    on_branch: bool = False
+    branch: str | None = None
+    """Tip of the mirror's own branch, here or on the remote."""
+    local_branch: str | None = None
+    """What the target ref is now: the old value of the compare-and-swap."""
+    remote: str = ""
+    remote_url: str = ""
+
+
+def find_tips(repo: Repository, bank_id: str, wanted: Wanted) -> Tips:
+    """Raises Behind, or MirrorError that names the setting."""
+    remote = _remote(repo)
+    current = repo.current_branch()
+    name = wanted.default_branch or _default_name(repo, remote, current)
+    tip = repo.resolve(f"refs/heads/{name}")
+    url = repo.remote_url(remote) if remote else ""
+    upstream = _upstream(repo, remote, name, offline=wanted.offline)
+    if wanted.branch:
+        return _branch_tips(repo, bank_id, wanted, name, tip, upstream, remote, url)
+    if current is None:
+        raise behind("HEAD is detached", str(repo.top))
+    if wanted.here:
+        return Tips(target=current, default=repo.resolve("HEAD"), remote=remote, remote_url=url)
+    if current != f"refs/heads/{name}":
+        raise behind(
+            f"this work tree is on {current.removeprefix('refs/heads/')}, the default branch is {name}",
+            str(repo.top),
+        )
+    if upstream and (tip is None or not repo.is_ancestor(upstream, tip)):
+        raise behind(f"{name} is behind {remote}/{name}", str(repo.top))
+    return Tips(target=current, default=tip, remote=remote, remote_url=url)
+
+
+def _remote(repo: Repository) -> str:
+    names = repo.remotes()
+    if "origin" in names:
+        return "origin"
+    return names[0] if len(names) == 1 else ""
+
+
+def _default_name(repo: Repository, remote: str, current: str | None) -> str:
+    if remote:
+        name = repo.remote_default(remote)
+        if name:
+            return name
+    if current is not None:
+        return current.removeprefix("refs/heads/")
+    raise MirrorError(
+        "the default branch cannot be told",
+        where=str(repo.top),
+        hint='name it: `branch = "main"` in .console.toml, or --default-branch main',
+    )
+
+
+def _upstream(repo: Repository, remote: str, name: str, *, offline: bool) -> str | None:
+    """The remote's tip of the default branch, fetched unless offline; None where the remote has none yet."""
+    if not remote:
+        return None
+    if not offline:
+        try:
+            repo.fetch(remote, name)
+        except GitFailed as error:
+            if "couldn't find remote ref" in str(error):
+                return None
+            raise GitFailed(
+                "the default branch could not be fetched",
+                where=f"{remote}/{name}",
+                hint=f"{error.hint}; --offline skips this",
+            ) from error
+    return repo.resolve(f"refs/remotes/{remote}/{name}")
+
+
+def _branch_tips(
+    repo: Repository,
+    bank_id: str,
+    wanted: Wanted,
+    name: str,
+    tip: str | None,
+    upstream: str | None,
+    remote: str,
+    url: str,
+) -> Tips:
+    target = f"refs/heads/{branch_name(bank_id)}"
+    if target in repo.checked_out():
+        raise MirrorError(
+            f"{branch_name(bank_id)} is checked out in a work tree",
+            where=str(repo.top),
+            hint="switch that work tree to another branch",
+        )
+    default = upstream or tip
+    if default is None:
+        raise MirrorError(
+            f"the default branch {name} has no commit",
+            where=str(repo.top),
+            hint="commit something there first, or name it with --default-branch",
+        )
+    local = repo.resolve(target)
+    theirs: str | None = None
+    if remote:
+        if not wanted.offline and repo.remote_has_branch(remote, branch_name(bank_id)):
+            repo.fetch(remote, branch_name(bank_id))
+        theirs = repo.resolve(f"refs/remotes/{remote}/{branch_name(bank_id)}")
+    branch = local or theirs
+    if local and theirs and local != theirs:
+        if repo.is_ancestor(local, theirs):
+            branch = theirs
+        elif not repo.is_ancestor(theirs, local):
+            raise MirrorError(
+                f"{branch_name(bank_id)} here and on {remote} went different ways",
+                where=str(repo.top),
+                hint=f"delete the local one (git branch -D {branch_name(bank_id)}) or merge the two",
+            )
+    return Tips(
+        target=target,
+        default=default,
+        on_branch=True,
+        branch=branch,
+        local_branch=local,
+        remote=remote,
+        remote_url=url,
+    )

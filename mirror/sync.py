@@ -1,0 +1,320 @@
+"""One run of the mirror: read the wiki, list the bank, render, guard, write, land, report.
+
+``sync`` is the only writer. It never deletes on absence, never writes what it did not fully see, and lands
+one commit by compare-and-swap, or nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mirror import export, guard, listing, state, worktree
+from mirror.errors import MirrorError, NotBound
+from mirror.export import Target, Written
+from mirror.git import Change, Repository
+from mirror.listing import Busy, Snapshot
+from mirror.lock import held
+from mirror.manifest import Entry
+from mirror.paths import BankFolder, bank_slug, branch_name, wiki_path
+from mirror.refs import Tips, find_tips
+from mirror.source import Source, SourceBank
+from mirror.state import Wiki
+
+REPLANS = 3
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run. Numbers overrule guards; None keeps their limits."""
+
+    wiki: str = "wiki"
+    branch: bool = False
+    """Commit on ``mirror/<bank-slug>``, touching neither index, HEAD nor files."""
+    default_branch: str | None = None
+    here: bool = False
+    offline: bool = False
+    first: bool = False
+    """Bind the wiki folder to this bank when it is not bound yet."""
+    rebind: bool = False
+    check: bool = False
+    """Say what would be done, write nothing."""
+    max_gone: int | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    """What a run did, or would do. ``exit_code`` follows the documented order."""
+
+    bank_id: str
+    folder: str
+    branch: str
+    commit: str | None = None
+    first: bool = False
+    documents: int = 0
+    """In the bank."""
+    facts: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    restored: int = 0
+    unchanged: int = 0
+    fetched: int = 0
+    files: int = 0
+    """Files that the commit touches."""
+    written: list[Written] = field(default_factory=list)
+    busy: list[Busy] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    """Files that a person is editing: left as they are, in the commit too."""
+    unread: list[str] = field(default_factory=list)
+    """Manifest lines that could not be read, ``path:line: what``."""
+    repaired: int = 0
+    remote: str = ""
+    origin: str = ""
+    pending: bool = False
+    """With ``check``: there is something to do."""
+
+    @property
+    def exit_code(self) -> int:
+        if self.skipped:
+            return 3
+        return 2 if self.pending else 0
+
+
+async def sync(source: Source, start: Path, options: Options, progress: Progress | None = None) -> Report:
+    """Bring the wiki in the repository around ``start`` up to the bank. Raises MirrorError, or the store's errors."""
+    repo = await asyncio.to_thread(Repository.find, start)
+    try:
+        return await _locked(source, repo, options, progress)
+    finally:
+        repo.close()
+
+
+async def _locked(source: Source, repo: Repository, options: Options, progress: Progress | None) -> Report:
+    bank = await source.bank()
+    slug = bank_slug(bank.bank_id)
+    with held(repo.common_dir, slug):
+        repaired = (
+            0 if options.branch or options.check else await asyncio.to_thread(worktree.repair, repo, slug)
+        )
+        for _ in range(REPLANS):
+            report = await _once(source, bank, repo, options, progress)
+            if report is not None:
+                report.repaired = repaired
+                return report
+    raise MirrorError(
+        f"the branch moved {REPLANS} times while the wiki was written",
+        where=str(repo.top),
+        hint="nothing was written; run this again when the repository is quieter",
+    )
+
+
+async def _once(
+    source: Source, bank: SourceBank, repo: Repository, options: Options, progress: Progress | None
+) -> Report | None:
+    """One plan and its landing; None when the branch moved meanwhile."""
+    folder = BankFolder(wiki_path(options.wiki), bank.bank_id)
+    tips = await asyncio.to_thread(find_tips, repo, bank.bank_id, options)
+    wiki, base = await asyncio.to_thread(read_base, repo, folder, tips)
+    report = Report(
+        bank_id=bank.bank_id,
+        folder=folder.root,
+        branch=tips.target.removeprefix("refs/heads/"),
+        first=wiki.header is None,
+        remote=tips.remote_url,
+        origin=bank.origin,
+        unread=[str(error) for error in wiki.errors],
+    )
+    if not options.rebind:
+        state.check_identity(wiki, bank)
+    if report.first and not options.first and not options.check:
+        raise NotBound(
+            f"no wiki of bank {bank.bank_id!r} here yet",
+            where=f"{folder.root} on {report.branch}"
+            + (f", remote {tips.remote_url}" if tips.remote_url else ""),
+            hint="run `console mirror init` first, or repeat this with --yes",
+        )
+    if repo.attribute(f"{folder.root}/pages/x.md", "filter") not in ("unspecified", "unset"):
+        raise MirrorError(
+            "a git filter (such as LFS) covers the wiki folder",
+            where=folder.root,
+            hint="exclude it in .gitattributes",
+        )
+
+    snapshot = await listing.take(source, progress)
+    report.documents = snapshot.total
+    gone, unseen = await _confirm_gone(source, base, snapshot, wiki, options)
+    dirty = set() if options.branch else await asyncio.to_thread(repo.dirty, folder.root)
+    prefix = f"{folder.root}/"
+    keep = keep_whole_shards(frozenset(path.removeprefix(prefix) for path in dirty), bank.bank_id, base)
+    target = await export.build(
+        source,
+        bank,
+        _with_busy(snapshot, unseen),
+        wiki,
+        repo,
+        base=base,
+        gone=gone,
+        keep=keep,
+        progress=progress,
+    )
+    _fill(report, target, sorted(dirty))
+    attributes = (
+        folder.attributes not in repo.tree(wiki.commit, folder.wiki.split("/")[0]) if report.first else False
+    )
+    changes = export.as_changes(target, wiki, attributes=attributes and folder.attributes not in dirty)
+    report.files = len(changes)
+    if options.check:
+        report.pending = bool(changes)
+        return report
+    if not await asyncio.to_thread(_needed, repo, folder, tips, wiki, changes):
+        return report
+    return await asyncio.to_thread(_land, repo, bank, tips, changes, report)
+
+
+def read_base(repo: Repository, folder: BankFolder, tips: Tips) -> tuple[Wiki, dict[str, Entry]]:
+    """The wiki whose files are compared with, and the manifest lines that carry on.
+
+    On the mirror's own branch both are three-way: what the default branch changed since wins.
+    """
+    wiki = state.read(repo, tips.default, folder)
+    if tips.branch is None or tips.branch == tips.default:
+        return wiki, dict(wiki.entries)
+    branch = state.read(repo, tips.branch, folder)
+    common = repo.merge_base(tips.default, tips.branch) if tips.default else None
+    base = state.read(repo, common, folder)
+    merged = state.merged_entries(base, wiki, branch)
+    if wiki.header is None:
+        wiki = Wiki(
+            folder, wiki.commit, branch.header, wiki.entries, wiki.tree, (*wiki.errors, *branch.errors)
+        )
+    return wiki, merged
+
+
+async def _confirm_gone(
+    source: Source, base: Mapping[str, Entry], snapshot: Snapshot, wiki: Wiki, options: Options
+) -> tuple[list[str], list[str]]:
+    """(documents that the bank says are gone, documents that exist but were not listed)."""
+    missing = [
+        i
+        for i, entry in base.items()
+        if entry.page and i not in snapshot.documents and i not in snapshot.busy
+    ]
+
+    def check(count: int) -> None:
+        guard.check_gone(
+            gone=count,
+            pages=wiki.owned,
+            listed=snapshot.total,
+            allowed=options.max_gone,
+            where=wiki.folder.root,
+        )
+
+    check(len(missing))
+    gone: list[str] = []
+    unseen: list[str] = []
+    for document_id in missing:
+        (unseen if await source.exists(document_id) else gone).append(document_id)
+    return gone, unseen
+
+
+def _with_busy(snapshot: Snapshot, unseen: Sequence[str]) -> Snapshot:
+    if not unseen:
+        return snapshot
+    busy = dict(snapshot.busy) | {i: Busy(i, "exists, but moved while the bank was listed") for i in unseen}
+    return Snapshot(snapshot.documents, snapshot.facts, busy, snapshot.total)
+
+
+def keep_whole_shards(dirty: frozenset[str], bank_id: str, base: Mapping[str, Entry]) -> frozenset[str]:
+    """Paths to leave alone: a document whose manifest shard is being edited cannot be written either."""
+    from mirror.paths import page_name
+
+    shards = {path[8:-6] for path in dirty if path.startswith(".mirror/") and path.endswith(".jsonl")}
+    if not shards:
+        return dirty
+    pages = {name.page for name in (page_name(bank_id, i) for i in base) if name.shard in shards}
+    return dirty | pages
+
+
+def _fill(report: Report, target: Target, dirty: list[str]) -> None:
+    counts = {
+        what: sum(1 for w in target.written if w.what == what)
+        for what in ("added", "changed", "removed", "restored")
+    }
+    report.added, report.changed = counts["added"], counts["changed"]
+    report.removed, report.restored = counts["removed"], counts["restored"]
+    report.unchanged, report.fetched, report.facts = target.unchanged, target.fetched, target.facts
+    report.written = sorted(target.written, key=lambda w: w.path)
+    report.busy = sorted(target.busy.values(), key=lambda b: b.document_id)
+    report.skipped = dirty
+
+
+def _needed(repo: Repository, folder: BankFolder, tips: Tips, wiki: Wiki, changes: list[Change]) -> bool:
+    """Whether a commit would say anything new. On the mirror's branch: against that branch."""
+    if tips.branch is None:
+        return bool(changes)
+    want = {path: entry.oid for path, entry in repo.tree(tips.default, folder.root).items()}
+    from mirror.manifest import blob_id
+
+    for change in changes:
+        if change.data is None:
+            want.pop(change.path, None)
+        elif change.path.startswith(f"{folder.root}/"):
+            want[change.path] = blob_id(change.data)
+    has = {path: entry.oid for path, entry in repo.tree(tips.branch, folder.root).items()}
+    if want != has:
+        return True
+    if not changes or tips.default is None:
+        return False
+    # The branch says it already; it needs a new commit only when the default branch touched the folder since.
+    common = repo.merge_base(tips.default, tips.branch)
+    return common is None or repo.tree(common, folder.root) != repo.tree(tips.default, folder.root)
+
+
+def _message(bank: SourceBank, report: Report) -> str:
+    parts = [
+        f"{count} {what}"
+        for count, what in (
+            (report.added, "added"),
+            (report.changed, "changed"),
+            (report.restored, "restored"),
+            (report.removed, "removed"),
+        )
+        if count
+    ]
+    return f"mirror {bank_slug(bank.bank_id)}: {', '.join(parts) or 'side files'}\n"
+
+
+def _land(
+    repo: Repository, bank: SourceBank, tips: Tips, changes: list[Change], report: Report
+) -> Report | None:
+    slug = bank_slug(bank.bank_id)
+    if not tips.on_branch:
+        worktree.check_index(repo)
+        commit = repo.commit(
+            changes,
+            parents=[tips.default] if tips.default else [],
+            tree_of=tips.default,
+            message=_message(bank, report),
+            slug=slug,
+        )
+        if not worktree.land(repo, slug, tips.target, commit, tips.default, changes):
+            return None
+        report.commit = commit
+        return report
+    # Always both: the tip that people may have edited, and the default tip that this run judged. The tree is the
+    # default tip's with the regenerated folder, so that merging it never conflicts.
+    parents = list(dict.fromkeys(tip for tip in (tips.branch, tips.default) if tip is not None))
+    commit = repo.commit(
+        changes, parents=parents, tree_of=tips.default, message=_message(bank, report), slug=slug
+    )
+    if not repo.update_ref(tips.target, commit, tips.local_branch):
+        return None
+    report.commit = commit
+    return report
+
+
+__all__ = ["Options", "Progress", "Report", "branch_name", "sync"]
