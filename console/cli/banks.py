@@ -38,7 +38,12 @@ def list_(state: State, q: str | None, limit: int, offset: int) -> None:
         print_json(page_json(page, "banks"))
         return
     print_table(
-        [Column("BANK"), Column("NAME", gives=True), Column("FACTS", right=True), Column("LAST WRITE")],
+        [
+            Column("BANK"),
+            Column("NAME", gives=True, extra=True),
+            Column("FACTS", right=True, extra=True),
+            Column("LAST WRITE", extra=True),
+        ],
         [
             (
                 b.bank_id,

@@ -53,11 +53,15 @@ def _build(folder: Path) -> DemoResult:
     from console.demo.build import build
 
     hidden = not stderr_is_terminal()
-    with click.progressbar(length=1, label="making the demo", file=sys.stderr, hidden=hidden) as bar:
+    with click.progressbar(length=1, label="retaining", file=sys.stderr, hidden=hidden) as bar:
 
         def progress(what: str, done: int, total: int) -> None:
-            bar.label, bar.length, bar.pos = one_line(what), max(total, 1), done
-            bar.update(0)
+            label = one_line(what)
+            if label != bar.label:
+                bar.label, bar.pos, bar.finished = label, 0, False
+            bar.length = max(total, 1)
+            if done > bar.pos:
+                bar.update(done - bar.pos)
 
         return asyncio.run(build(folder, progress=progress))
 

@@ -16,6 +16,7 @@ from console.cli.output import (
     number,
     out,
     page_json,
+    print_bytes,
     print_fields,
     print_json,
     print_range,
@@ -52,11 +53,11 @@ def list_(state: State, **filters: Any) -> None:
     print_table(
         [
             Column("DOCUMENT", gives=True),
-            Column("CONTEXT", gives=True),
-            Column("TAGS", gives=True),
-            Column("CHARACTERS", right=True),
-            Column("FACTS", right=True),
-            Column("UPDATED"),
+            Column("CONTEXT", gives=True, extra=True),
+            Column("TAGS", gives=True, extra=True),
+            Column("CHARACTERS", right=True, extra=True),
+            Column("FACTS", right=True, extra=True),
+            Column("UPDATED", extra=True),
         ],
         [
             (
@@ -76,17 +77,22 @@ def list_(state: State, **filters: Any) -> None:
 @documents.command("get")
 @click.argument("document_id", metavar="ID")
 @click.option("--text", "only_text", is_flag=True, help="Print the stored text alone.")
+@click.option(
+    "--raw", is_flag=True, help="Print the stored text byte for byte: for files, not for terminals."
+)
 @pass_state
-def get(state: State, document_id: str, only_text: bool) -> None:
+def get(state: State, document_id: str, only_text: bool, raw: bool) -> None:
     """One document: its text, tags, context and metadata."""
     found = state.with_store(lambda store: store.get_document(state.settings.bank, document_id))
     if state.as_json:
         print_json(found)
         return
-    if not only_text:
+    if not (only_text or raw):
         _print_head(found)
         out()
-    if found.original_text is None:
+    if raw and found.original_text is not None:
+        print_bytes(found.original_text.encode("utf-8", "surrogatepass"))
+    elif found.original_text is None:
         note("the store keeps no text of this document")
     else:
         out(neutralise(found.original_text).rstrip("\n"))

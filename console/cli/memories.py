@@ -60,10 +60,10 @@ def list_(state: State, state_: str, **filters: Any) -> None:
         [
             Column("MEMORY"),
             Column("STATE"),
-            Column("TYPE"),
+            Column("TYPE", extra=True),
             Column("TEXT", gives=True),
-            Column("DOCUMENT", gives=True),
-            Column("MENTIONED"),
+            Column("DOCUMENT", gives=True, extra=True),
+            Column("MENTIONED", extra=True),
         ],
         [
             (

@@ -39,12 +39,12 @@ def list_(state: State, status: str | None, limit: int, offset: int) -> None:
     print_table(
         [
             Column("OPERATION"),
-            Column("TYPE"),
+            Column("TYPE", extra=True),
             Column("STATUS"),
-            Column("ITEMS", right=True),
-            Column("DOCUMENT", gives=True),
-            Column("CREATED"),
-            Column("ERROR", gives=True),
+            Column("ITEMS", right=True, extra=True),
+            Column("DOCUMENT", gives=True, extra=True),
+            Column("CREATED", extra=True),
+            Column("ERROR", gives=True, extra=True),
         ],
         [
             (

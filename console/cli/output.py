@@ -34,7 +34,11 @@ def print_json(value: Any) -> None:
         text = json.dumps(msgspec.to_builtins(value), ensure_ascii=True)
     if sys.stdout.isatty():
         text = msgspec.json.format(text, indent=2)
-    data = (_RISKY.sub(_escaped, text) + "\n").encode("utf-8")
+    print_bytes((_RISKY.sub(_escaped, text) + "\n").encode("utf-8"))
+
+
+def print_bytes(data: bytes) -> None:
+    """Bytes on stdout, after what was printed before."""
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
@@ -54,11 +58,13 @@ def page_json(page: Page[Any], key: str = "items") -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table. Columns that do not give are never cut: ids must stay usable."""
+    """A column of a table. One that does not give is never cut: ids must stay usable."""
 
     title: str
     gives: bool = False
     right: bool = False
+    extra: bool = False
+    """Left out where the screen is too narrow for all; the last one goes first."""
 
 
 def table(
@@ -72,14 +78,20 @@ def table(
     shown = [i for i in range(len(columns)) if any(row[i] for row in body)]
     limit = screen_width() if columns_wide is None else columns_wide
     wide = {i: max([width(columns[i].title), *(width(row[i]) for row in body)]) for i in shown}
-    spare = limit - sum(wide.values()) - 2 * (len(shown) - 1)
-    for i in sorted((i for i in shown if columns[i].gives), key=lambda i: -wide[i]):
-        if spare >= 0:
+
+    def least(i: int) -> int:
+        return min(wide[i], max(width(columns[i].title), 12)) if columns[i].gives else wide[i]
+
+    while sum(map(least, shown)) + 2 * (len(shown) - 1) > limit:
+        spare = [i for i in shown if columns[i].extra]
+        if not spare:
             break
-        least = max(width(columns[i].title), 12)
-        cut = min(-spare, max(0, wide[i] - least))
+        shown.remove(spare[-1])
+    missing = sum(wide[i] for i in shown) + 2 * (len(shown) - 1) - limit
+    for i in sorted((i for i in shown if columns[i].gives), key=lambda i: -wide[i]):
+        cut = max(0, min(missing, wide[i] - least(i)))
         wide[i] -= cut
-        spare += cut
+        missing -= cut
 
     def line(cells: Sequence[str]) -> str:
         parts = [pad(truncate(cells[i], wide[i]), wide[i], right=columns[i].right) for i in shown]
@@ -148,10 +160,14 @@ def print_range(page: Page[Any], what: str, *, more: str = "") -> None:
         out(f"no {what}")
         return
     if shown == total:
-        out(f"{number(total)} {what}" if total != 1 else f"1 {what.removesuffix('s')}")
+        out(f"{number(total)} {what}" if total != 1 else f"1 {_singular(what)}")
         return
     first = f", from {number(page.offset + 1)}" if page.offset and shown else ""
     out(f"{number(shown)} of {about}{number(total)} {what}{first}" + (f"; {more}" if more else ""))
+
+
+def _singular(words: str) -> str:
+    return words[:-3] + "y" if words.endswith("ies") else words.removesuffix("s")
 
 
 def moment(value: str | None) -> str:

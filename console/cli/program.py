@@ -84,7 +84,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort, EOFError):
         return _fail("interrupted", INTERRUPTED)
     except click.ClickException as error:
-        return _fail(_usage(error), 1 if isinstance(error, click.FileError) else USAGE)
+        return _fail(_usage(error), USAGE if isinstance(error, click.UsageError) else 1)
     except (StoreError, SettingsError) as error:
         return _fail(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last line of defence: reported below, never hidden

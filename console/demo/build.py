@@ -56,7 +56,14 @@ async def build(directory: Path, *, progress: Progress | None = None) -> DemoRes
     Raises DemoError, with exit code 64 for a folder that is not ours and not empty.
     """
     found = project.inspect(directory)
-    complete = found is not None and found.complete and (directory / project.MEMORY).is_file()
+    complete = found is not None and found.complete
+    if complete and not (directory / project.MEMORY).is_file():
+        # a new bank under the old wiki would be refused by the mirror, rightly: it is another bank
+        raise DemoError(
+            "the demo's memory file is gone",
+            where=str(directory / project.MEMORY),
+            hint="remove the folder and make the demo again",
+        )
     project.require_git()
     if not complete:
         project.prepare(directory)

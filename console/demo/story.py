@@ -120,7 +120,7 @@ REPEATS: tuple[Statement, ...] = (
     ),
     Statement(
         "docs/support/paid-twice-zh-tw.md",
-        "重複撥款是由 payout-retry 重送工作造成的,我們已經把重送次數降為一次,之後不會再發生。",
+        "重複撥款是由 payout-retry 重送工作造成的，我們已經把重送次數降為一次，之後不會再發生。",
     ),
     Statement(
         "docs/weekly/2026-W46.md",

@@ -17,6 +17,14 @@ _IDENTIFIER = re.compile(
     r"\b(?:[A-Za-z]\w*_\w+|[a-z]+(?:[A-Z][a-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+|[A-Z]{2,}[A-Z0-9]*(?:-\d+)?)\b"
 )
 _NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][\w’'-]*\w(?:\s+(?:[A-ZÀ-ÖØ-Þ][\w’'-]*\w|\d+(?:\.\d+)*))*")
+_PATTERNS = (
+    (re.compile("`"), _CODE),
+    (re.compile('["“«「『]'), _QUOTED),
+    (re.compile("@"), _HANDLE),
+    (re.compile(r"/|\.[a-z]"), _PATH),
+    (re.compile("_|[a-z0-9][A-Z]|[A-Z][A-Z]"), _IDENTIFIER),
+)
+"""What must occur for the pattern to match at all (most facts have none of it), and the pattern."""
 _URL = re.compile(r"https?://\S+")
 _OPENERS = frozenset(
     [
@@ -118,19 +126,25 @@ _OPENERS = frozenset(
 def entities(text: str) -> tuple[str, ...]:
     """Distinct without case, in order of appearance, at most ``MOST``."""
     found: list[tuple[int, str]] = []
-    bare = _URL.sub(lambda match: " " * len(match[0]), text)
-    for pattern in (_CODE, _QUOTED):
-        found += [(match.start(), match[1].strip()) for match in pattern.finditer(bare)]
-        bare = pattern.sub(lambda match: " " * len(match[0]), bare)
-    for pattern in (_HANDLE, _PATH, _IDENTIFIER):
-        found += [(match.start(), match[0]) for match in pattern.finditer(bare)]
-        bare = pattern.sub(lambda match: " " * len(match[0]), bare)
+    bare = _URL.sub(_blanked, text) if "://" in text else text
+    for hint, pattern in _PATTERNS:
+        if hint.search(bare) is None:
+            continue
+        matches = list(pattern.finditer(bare))
+        found += [(match.start(), match[match.lastindex or 0].strip()) for match in matches]
+        if matches:
+            bare = pattern.sub(_blanked, bare)
     found += list(_names(bare))
     distinct: dict[str, str] = {}
     for _, name in sorted(found):
         if 1 < len(name) <= _LONGEST:
             distinct.setdefault(name.casefold(), name)
     return tuple(distinct.values())[:MOST]
+
+
+def _blanked(match: re.Match[str]) -> str:
+    """What was taken is not taken again; the offsets stay."""
+    return " " * len(match[0])
 
 
 def _names(text: str) -> list[tuple[int, str]]:

@@ -18,6 +18,7 @@ LONGEST_CODE = 8000
 _FALLBACK = 300
 
 _WORD = re.compile(r"\w+(?:['’.-]\w+)*")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]")
 _SPECIFIC = re.compile(r"\d|`|https?://|[a-z][A-Z]|\w_\w|\w/\w")
 _FIRST_PERSON = re.compile(
@@ -108,7 +109,7 @@ def _says_something(statement: str) -> bool:
         return True
     words = len(_WORD.findall(statement)) + cjk
     if words >= 3:
-        return sum(char.isalpha() for char in statement) >= 6
+        return _LETTERS.search(statement) is not None
     return words == 2 and _SPECIFIC.search(statement) is not None
 
 

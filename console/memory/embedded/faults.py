@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from console.memory.errors import Corrupt, ReadOnly, StoreError, Unavailable
+from console.memory.errors import Corrupt, InvalidInput, ReadOnly, StoreError, Unavailable
 
 OLDEST_SQLITE = (3, 37, 0)
 """STRICT tables. FTS5 is asked for when the tables are made."""
@@ -24,6 +24,10 @@ def told_plainly(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise explain(error, path) from error
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            "a text with a lone surrogate cannot be looked up", where=str(path), hint="leave it out"
+        ) from error
 
 
 def explain(error: sqlite3.Error, path: Path) -> StoreError:

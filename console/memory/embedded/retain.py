@@ -177,28 +177,33 @@ def _write_facts(
 
     bounds = chunk_bounds(text)
     _write_chunks(db, doc, bounds, now)
-    old: dict[str, list[tuple[int, str]]] = {}
+    old: dict[str, tuple[int, str, tuple[int, int, int]]] = {}
     if known:
-        for mem, key, state in db.execute("SELECT mem, source_key, state FROM memories WHERE doc = ?", [doc]):
-            old.setdefault(key, []).append((mem, state))
+        for mem, key, state, *place in db.execute(
+            "SELECT mem, source_key, state, chunk, position, proof_count FROM memories WHERE doc = ?", [doc]
+        ):
+            old[key] = (mem, state, tuple(place))
     rows = []
     for position, fact in enumerate(facts(text, bounds, fact_key)):
         if fact.key in old:
-            for mem, state in old.pop(fact.key):
+            mem, state, place = old.pop(fact.key)
+            if place != (new_place := (fact.chunk, position, fact.count)):
                 db.execute(
-                    "UPDATE memories SET chunk = ?, position = ?, proof_count = ?, state = ? WHERE mem = ?",
-                    [fact.chunk, position, fact.count, "valid" if state == "dormant" else state, mem],
+                    "UPDATE memories SET chunk = ?, position = ?, proof_count = ? WHERE mem = ?",
+                    [*new_place, mem],
                 )
+            if state == "dormant":
+                db.execute("UPDATE memories SET state = 'valid' WHERE mem = ?", [mem])
             continue
         names = tuple(dict.fromkeys((*_mentioned(one.entities, fact.text), *named_in(fact.text))))
-        mentioned = None if event_date is None else event_date + position * STEP
+        mentioned = None if event_date is None else min(event_date + position * STEP, times.LATEST)
         rows.append(
             [
                 _memory_id(), bank, doc, fact.chunk, position, fact.key, fact.text, one.context, fact.fact_type,
                 mentioned, to_json(names), one.tags, one.metadata, words.grams(fact.text), fact.count, "valid", now, now,
             ]
         )  # fmt: skip
-    _drop_gone(db, [row for same in old.values() for row in same])
+    _drop_gone(db, [(mem, state) for mem, state, _ in old.values()])
     db.executemany(
         "INSERT INTO memories (id, bank, doc, chunk, position, source_key, text, context, fact_type, mentioned_at,"
         " entities, tags, metadata, grams, proof_count, state, created_at, updated_at)"

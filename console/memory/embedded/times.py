@@ -12,6 +12,8 @@ from console.memory.models import parse_time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+"""The last moment that the models can show."""
 
 
 Clock = Callable[[], int]

@@ -1,0 +1,1 @@
+"""Screens: one file and one style sheet each."""

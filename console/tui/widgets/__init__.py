@@ -1,0 +1,1 @@
+"""Widgets: each one file, none knows a store."""
