@@ -211,12 +211,10 @@ def _decoded(data: bytes, encoding: str) -> str:
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
-def ulid(now: float | None = None, random: bytes | None = None) -> str:
-    """A ULID: 48 bits of milliseconds, 80 random bits; sorts by time."""
-    milliseconds = int((time.time() if now is None else now) * 1000)
-    value = (milliseconds << 80) | int.from_bytes(
-        secrets.token_bytes(10) if random is None else random, "big"
-    )
+def ulid(milliseconds: int | None = None, random: bytes | None = None) -> str:
+    """A ULID: 48 bits of milliseconds since 1970, 80 random bits; sorts by time."""
+    at = time.time_ns() // 1_000_000 if milliseconds is None else milliseconds
+    value = (at << 80) | int.from_bytes(secrets.token_bytes(10) if random is None else random, "big")
     return "".join(_CROCKFORD[value >> shift & 31] for shift in range(125, -1, -5))
 
 

@@ -36,7 +36,7 @@ def list_(state: State) -> None:
         )
         return
     print_table(
-        [Column("SETTING"), Column("VALUE", gives=True), Column("SOURCE", gives=True)],
+        [Column("SETTING"), Column("VALUE", gives=True), Column("SOURCE", gives=True, extra=True)],
         [(row.name, row.shown or "-", row.source or "not set") for row in rows],
     )
     out()
