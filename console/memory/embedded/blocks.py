@@ -19,6 +19,7 @@ _ITEM = re.compile(r"^\s*(?:[-*+•·]|\d{1,3}[.)]|[a-z][)])\s+(?:\[[ xX-]\]\s+)
 _QUOTE = re.compile(r"^\s{0,3}(?:>\s?)+")
 _TABLE = re.compile(r"^\s*\|.*\|\s*$")
 _TABLE_RULE = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?)?\s*$")
+_LABELLED = re.compile(r"^\s*[\w .-]{1,30}[:：=]\s")
 _COMMENT = re.compile(r"<!--.*?-->")
 _ONLY_TAGS = re.compile(r"^\s*(?:</?[a-zA-Z][^>]*>\s*)+$")
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
@@ -28,6 +29,7 @@ _CJK_START = re.compile(f"^[{_CJK}]")
 WRAPPED = 45
 """A line shorter than this was not wrapped by an editor: the next one starts a new statement when it
 looks like a start."""
+WRAPPED_CJK = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,10 @@ class _Reader:
         before = self.lines[-1]
         if self.kind == "item":
             return not line[:1].isspace() and len(before) < WRAPPED
+        if _LABELLED.match(before) and _LABELLED.match(line):
+            return True
+        if _CJK_END.search(before) and _CJK_START.match(line):
+            return len(before) < WRAPPED_CJK or before[-1] in "。！？；"
         first = line.lstrip()[0]
         return len(before) < WRAPPED and not first.islower() and first not in ",;)]}"
 

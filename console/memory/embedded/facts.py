@@ -107,7 +107,7 @@ def _says_something(statement: str) -> bool:
     cjk = len(_CJK.findall(statement))
     if cjk >= 4:
         return True
-    words = len(_WORD.findall(statement)) + cjk
+    words = len(_WORD.findall(_CJK.sub(" ", statement) if cjk else statement)) + cjk // 2
     if words >= 3:
         return _LETTERS.search(statement) is not None
     return words == 2 and _SPECIFIC.search(statement) is not None
