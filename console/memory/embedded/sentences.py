@@ -11,106 +11,14 @@ _END = re.compile(r"[.!?…]+[\"'”’»)\]*_]*(?=\s|$)|[。！？；]+[」』�
 _CODE = re.compile(r"(`+)(?:(?!\1).)+\1")
 _WORD_BEFORE = re.compile(r"[\w.&'-]+$")
 _ABBREVIATIONS = frozenset(
-    [
-        "e.g",
-        "i.e",
-        "cf",
-        "vs",
-        "viz",
-        "approx",
-        "resp",
-        "incl",
-        "excl",
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "sr",
-        "jr",
-        "gen",
-        "col",
-        "sgt",
-        "rev",
-        "hon",
-        "fig",
-        "figs",
-        "eq",
-        "sec",
-        "ch",
-        "vol",
-        "ed",
-        "eds",
-        "pp",
-        "al",
-        "ca",
-        "est",
-        "dept",
-        "univ",
-        "ave",
-        "blvd",
-        "rd",
-        "no",
-        "nos",
-        "art",
-        "par",
-        "z.b",
-        "d.h",
-        "bzw",
-        "ca",
-        "ggf",
-        "u.a",
-        "sog",
-        "evtl",
-        "p.ej",
-        "jan",
-        "feb",
-        "mar",
-        "apr",
-        "jun",
-        "jul",
-        "aug",
-        "sep",
-        "sept",
-        "oct",
-        "nov",
-        "dec",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-        "min",
-        "max",
-        "avg",
-        "std",
-        "misc",
-    ]
+    "e.g i.e cf vs viz approx resp incl excl mr mrs ms dr prof st sr jr gen col sgt rev hon fig figs eq "
+    "sec ch vol ed eds pp al ca est dept univ ave blvd rd no nos art par z.b d.h bzw ca ggf u.a sog evtl "
+    "p.ej jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun min max avg std "
+    "misc".split()
 )
-_ENDS_TOO = frozenset(
-    [
-        "etc",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "llc",
-        "bros",
-        "u.s",
-        "u.k",
-        "u.n",
-        "e.u",
-        "a.m",
-        "p.m",
-        "ph.d",
-        "usw",
-    ]
-)
+_ENDS_TOO = frozenset("etc inc ltd co corp llc bros u.s u.k u.n e.u a.m p.m ph.d usw".split())
 """Abbreviations that can close a sentence: they do before a capital."""
-_NEEDS_DIGIT = frozenset(["no", "nos", "fig", "figs", "eq", "sec", "ch", "vol", "art", "par", "pp", "p"])
+_NEEDS_DIGIT = frozenset("no nos fig figs eq sec ch vol art par pp p".split())
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
