@@ -99,8 +99,8 @@ def _tell_next(made: DemoResult) -> None:
         ("What the memory answers:", f'{console} recall "{story.QUESTION}"'),
         ("Who else says so, and since when:", f'{console} documents list --q "payout-retry"'),
         ("What was known before that:", f'{console} documents get "{story.TRUTH[0].document}"'),
-        ("All agents' notes of one kind:", f"{console} documents list --tag kind:incident"),
-        ("The same memory as a wiki in git:", f"git -C {folder} log --stat --oneline -2"),
+        ("The same memory as a wiki in git:", f'git -C {folder} grep -i "duplicate payouts" -- "wiki/*.md"'),
+        ("Whether the wiki says what the memory says:", f"{console} mirror verify --repo {folder}"),
         ("The app:", console),
     ):
         out()

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from console.bridge import StoreSource
 from console.demo import project, story
 from console.demo.project import DemoError
 from console.memory.embedded import EmbeddedStore
 from console.memory.errors import StoreError
 from console.memory.models import Curation, DocumentQuery, MemoryQuery, RetainItem
 from console.memory.store import MemoryStore
+from mirror import sync as mirror_sync
 from mirror.errors import MirrorError
 
 __all__ = ["DEFAULT_DIRECTORY", "DemoError", "DemoResult", "build"]
@@ -73,6 +75,7 @@ async def build(directory: Path, *, progress: Progress | None = None) -> DemoRes
         if not complete:
             await _fill(store, clock, progress)
             project.make_repository(directory)
+            await _sync_wiki(store, directory, progress)
             project.mark(directory, complete=True)
         return await _describe(store, directory, created=not complete)
     except DemoError:
@@ -137,6 +140,11 @@ async def _retract(store: MemoryStore, document_id: str, text: str, reason: str)
     for memory in rows.items:
         if memory.text == text:
             await store.curate_memory(story.BANK, memory.id, Curation(state="invalidated", reason=reason))
+
+
+async def _sync_wiki(store: MemoryStore, directory: Path, progress: Progress | None) -> None:
+    source = StoreSource(store, story.BANK)
+    await mirror_sync.sync(source, directory, mirror_sync.Options(first=True), progress)
 
 
 async def _describe(store: MemoryStore, directory: Path, *, created: bool) -> DemoResult:
