@@ -91,6 +91,8 @@ def entity(search: Search, _: Mapping[str, Sequence[Hit]]) -> list[Hit]:
 
 
 def neighbour(search: Search, ranked: Mapping[str, Sequence[Hit]]) -> list[Hit]:
+    # What was hit itself needs no help: a bonus for standing beside another hit would put it before a better answer.
+    hit_itself = {hit.mem for name in ("keyword", "grams") for hit in ranked[name][:_BESIDE]}
     best: dict[int, float] = {}
     for name in ("keyword", "grams"):
         for rank, hit in enumerate(ranked[name][:_BESIDE], start=1):
@@ -101,6 +103,8 @@ def neighbour(search: Search, ranked: Mapping[str, Sequence[Hit]]) -> list[Hit]:
                 [hit.mem, *search.values],
             )
             for (mem,) in beside:
+                if mem in hit_itself:
+                    continue
                 best[mem] = max(best.get(mem, 0.0), 1 / rank)
     return [Hit(mem, score) for mem, score in sorted(best.items(), key=lambda row: (-row[1], -row[0]))]
 
