@@ -80,7 +80,8 @@ class _Rules:
 
 def _spans(text: str) -> list[tuple[str, bool]]:
     """(piece, is a code span) where every backtick of the text belongs to a simple span; else one piece."""
-    if "`" not in text:
+    if "`" not in text or "<!--" in text:
+        # Nothing stands unescaped that looks like the comment behind a fact, in a code span neither.
         return [(text, False)]
     pieces: list[tuple[str, bool]] = []
     at = 0

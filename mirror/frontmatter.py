@@ -1,133 +1,213 @@
-"""A page's front matter: our own writer, a safe reader.
+"""The block between two ``---`` at the head of a page: our own writer, and a reader that trusts nobody.
 
-Written: keys sorted, every string double-quoted with YAML's own escapes (JSON strings are not YAML strings,
-measured), lists and maps inside a line except ``metadata``, which is a block map because formatters disagree on
-``{ "a": 1 }``. Read back as plain text, so that ``no``, ``1e3`` and ``2026-12-01`` stay what a person typed;
-aliases, duplicate keys, other shapes and more than 64 KiB are refused.
+The writer quotes every string, because YAML reads ``no``, ``1_000``, ``2024-01-01`` and ``12:30:45`` as something
+else; its escapes are those that PyYAML's pure and C loaders both take (JSON strings are not YAML strings).
+The reader gives strings for everything but ``true``, ``false`` and plain whole or decimal numbers, whoever
+wrote it; it builds no object, follows no alias and nests no deeper than ``DEPTH``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from mirror.errors import BadPage
 from mirror.textfile import HIDDEN
 
 LIMIT = 64 * 1024
-_QUOTE = re.compile(rf'["\\\t\n\r]|{HIDDEN}|[\ufdd0-\ufdef]')
-_SHORT = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+"""Bytes of a block that is read."""
+DEPTH = 16
+FENCE = "---"
 
-Value = str | list[Any] | dict[str, Any]
+_BARE_KEY = re.compile(r"[a-z][a-z0-9_]*")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
+_FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?")
+# Surrogates have no YAML escape that the C loader takes; the bracket that writes them is written so itself.
+_BRACKETED = re.compile("[\u27e6\ud800-\udfff]")
+_UNBRACKET = re.compile("\u27e6U\\+(27E6|D[89A-F][0-9A-F]{2})\u27e7")
+_ESCAPE = re.compile(f'[\\\\"\\n\\t]|[\ufdd0-\ufdef]|{HIDDEN}')
+_NAMED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def quote(text: str) -> str:
-    """A double-quoted YAML string on one line."""
-    return f'"{_QUOTE.sub(_escape, text)}"'
+    """A double-quoted scalar on one line, without any character that hides."""
+    text = _BRACKETED.sub(lambda match: f"\u27e6U+{ord(match[0]):04X}\u27e7", text)
+    return f'"{_ESCAPE.sub(_escaped, text)}"'
 
 
-def _escape(match: re.Match[str]) -> str:
-    char = match[0]
-    if char in _SHORT:
-        return _SHORT[char]
-    code = ord(char)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    number = ord(character)
+    if character in _NAMED:
+        return _NAMED[character]
+    if number < 0x100:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def flow(value: Any) -> str:
-    """Any plain value inside one line."""
+def write(values: Mapping[str, Any]) -> str:
+    """The whole block with both fences and a last newline; keys sorted, None left out."""
+    lines = [FENCE]
+    for key in sorted(values):
+        if values[key] is not None:
+            name = key if _BARE_KEY.fullmatch(key) else quote(key)
+            lines += _entry(name, values[key], "")
+    return "\n".join([*lines, FENCE, ""])
+
+
+def _entry(name: str, value: Any, indent: str) -> Iterator[str]:
+    inline = _inline(value)
+    if inline is not None:
+        yield f"{indent}{name}: {inline}"
+        return
+    yield f"{indent}{name}:"
+    yield from _block(value, f"{indent}  ")
+
+
+def _block(value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, item in sorted((str(k), v) for k, v in value.items()):
+            if item is not None:
+                yield from _entry(quote(key), item, indent)
+        return
+    for item in value:
+        if item is None:
+            continue
+        inline = _inline(item)
+        if inline is not None:
+            yield f"{indent}- {inline}"
+            continue
+        lines = list(_block(item, f"{indent}  "))
+        yield f"{indent}- {lines[0].lstrip(' ')}"
+        yield from lines[1:]
+
+
+def _inline(value: Any) -> str | None:
+    """The value on one line; None for what needs a block."""
+    if isinstance(value, str):
+        return quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
+    if isinstance(value, int):
+        return str(value) if _INTEGER.fullmatch(str(value)) else quote(str(value))
+    if isinstance(value, float):
+        written = repr(value)
+        return written if _FLOAT.fullmatch(written) else quote(written)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{quote(str(k))}: {flow(v)}" for k, v in sorted(value.items())) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(flow(item) for item in value) + "]"
-    return quote("" if value is None else str(value))
+        return None if any(item is not None for item in value.values()) else "{}"
+    if isinstance(value, Sequence):
+        items = [item for item in value if item is not None]
+        if any(
+            isinstance(item, Mapping) or (isinstance(item, Sequence) and not isinstance(item, str))
+            for item in items
+        ):
+            return None
+        return f"[{', '.join(_inline(item) or '' for item in items)}]"
+    return quote(str(value))
 
 
-def write(fields: Mapping[str, Any]) -> str:
-    """The block with its two ``---`` lines; keys whose value is None are left out."""
-    lines = ["---"]
-    for key in sorted(fields):
-        value = fields[key]
-        if value is None:
-            continue
-        if key == "metadata":
-            lines.append("metadata:")
-            lines += [f"  {quote(str(k))}: {flow(v)}" for k, v in sorted(value.items())]
-        else:
-            lines.append(f"{key}: {flow(value)}")
-    lines.append("---")
-    return "\n".join(lines) + "\n"
+def split(lines: Sequence[str]) -> int | None:
+    """Number of lines that the block takes, fences included; None where no block begins or ends."""
+    if not lines or lines[0].rstrip() != FENCE:
+        return None
+    for number in range(1, len(lines)):
+        if lines[number].rstrip() in (FENCE, "..."):
+            return number + 1
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class FrontMatter:
-    """``fields`` None: it cannot be read, ``problem`` says why. ``lines``: how many lines it takes, fences included."""
-
-    fields: dict[str, Value] | None
-    lines: int = 0
-    problem: str = ""
-
-
-def read(text: str) -> FrontMatter:
-    """The front matter at the start of a page (LF line ends)."""
-    if not text.startswith("---\n"):
-        return FrontMatter(None, problem="there is no front matter")
-    end = text.find("\n---\n", 3)
-    if end < 0:
-        return FrontMatter(None, problem="the front matter has no end")
-    block = text[4 : end + 1]
-    lines = block.count("\n") + 2
-    if len(block.encode("utf-8", "surrogatepass")) > LIMIT:
-        return FrontMatter(None, lines, "the front matter is larger than 64 KiB")
+def read(lines: Sequence[str], *, where: str = "front matter") -> dict[str, Any]:
+    """The values of the lines between the fences. Raises BadPage, ``where`` with the line of the page."""
+    text = "\n".join(lines)
+    if len(text.encode("utf-8", "surrogatepass")) > LIMIT:
+        raise BadPage("front matter is over 64 KiB", where=f"{where}:1", hint="restore it from git history")
     try:
-        node = _compose(block)
-        if not isinstance(node, yaml.MappingNode):
-            raise _Refused("the front matter is not a list of keys")
-        value = _plain(node, set(), 0)
-    except _Refused as error:
-        return FrontMatter(None, lines, str(error))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return _Reader(text, where).mapping()
+    except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 2})" if mark is not None else ""
-        return FrontMatter(None, lines, f"the front matter is not YAML{where}")
-    return FrontMatter(value if isinstance(value, dict) else None, lines)
+        line = mark.line + 2 if mark is not None else 2
+        problem = getattr(error, "problem", None) or "it holds a character that YAML does not allow"
+        raise BadPage(
+            f"front matter is not YAML: {problem}",
+            where=f"{where}:{line}",
+            hint="restore it from git history",
+        ) from error
 
 
-class _Refused(Exception):
-    pass
+class _Reader:
+    """Builds plain values from parse events, so that aliases and types of YAML never come up."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self.events = yaml.parse(text, Loader=_LOADER)
+        self.where = where
+
+    def mapping(self) -> dict[str, Any]:
+        for event in self.events:
+            if isinstance(event, (yaml.StreamStartEvent, yaml.DocumentStartEvent)):
+                continue
+            if isinstance(event, yaml.StreamEndEvent):
+                return {}
+            value = self.value(event, 0)
+            if not isinstance(value, dict):
+                raise self.bad(event, "front matter is not a list of `key: value`")
+            for rest in self.events:
+                if isinstance(rest, yaml.DocumentStartEvent):
+                    raise self.bad(rest, "front matter holds a second document")
+            return value
+        return {}
+
+    def bad(self, event: Any, problem: str) -> BadPage:
+        return BadPage(
+            problem, where=f"{self.where}:{event.start_mark.line + 2}", hint="restore it from git history"
+        )
+
+    def value(self, event: Any, depth: int) -> Any:
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise self.bad(event, "front matter holds an anchor or alias")
+        if depth > DEPTH:
+            raise self.bad(event, "front matter is nested too deeply")
+        if getattr(event, "tag", None) not in (None, "!"):
+            raise self.bad(event, "front matter holds a YAML tag")
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event.value, quoted=event.style is not None)
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            for item in self.events:
+                if isinstance(item, yaml.SequenceEndEvent):
+                    return items
+                items.append(self.value(item, depth + 1))
+        found: dict[str, Any] = {}
+        for key_event in self.events:
+            if isinstance(key_event, yaml.MappingEndEvent):
+                break
+            if not isinstance(key_event, yaml.ScalarEvent):
+                raise self.bad(key_event, "front matter has a key that is not a word")
+            if key_event.anchor or key_event.tag not in (None, "!"):
+                raise self.bad(key_event, "front matter holds an anchor or tag")
+            key = _text(key_event.value)
+            if key in found:
+                raise self.bad(key_event, f"front matter has the key {key!r} twice")
+            found[key] = self.value(next(self.events), depth + 1)
+        return found
 
 
-def _compose(block: str) -> yaml.Node | None:
-    fast = getattr(yaml, "CSafeLoader", None)
-    if fast is not None:
-        try:
-            return yaml.compose(block, Loader=fast)
-        except (yaml.YAMLError, ValueError):
-            pass  # the C loader knows no lone surrogates: the pure one decides
-    return yaml.compose(block, Loader=yaml.SafeLoader)
+def _scalar(text: str, *, quoted: bool) -> Any:
+    if quoted:
+        return _text(text)
+    if text in ("", "~", "null"):
+        return None
+    if text in ("true", "false"):
+        return text == "true"
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
 
 
-def _plain(node: yaml.Node, seen: set[int], depth: int) -> Value:
-    if id(node) in seen or depth > 20:
-        raise _Refused("the front matter uses aliases or is nested too deep")
-    seen.add(id(node))
-    if isinstance(node, yaml.ScalarNode):
-        return str(node.value)
-    if isinstance(node, yaml.SequenceNode):
-        return [_plain(item, seen, depth + 1) for item in node.value]
-    found: dict[str, Any] = {}
-    for key, value in node.value:
-        name = _plain(key, seen, depth + 1)
-        if not isinstance(name, str):
-            raise _Refused("a key of the front matter is not text")
-        if name in found:
-            raise _Refused(f"the front matter has the key {name!r} twice")
-        found[name] = _plain(value, seen, depth + 1)
-    return found
+def _text(text: str) -> str:
+    return _UNBRACKET.sub(lambda match: chr(int(match[1], 16)), text) if "\u27e6" in text else text
