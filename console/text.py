@@ -34,6 +34,11 @@ def one_line(text: str) -> str:
     return neutralise(" ".join(text.split()))
 
 
+def label(text: str) -> str:
+    """An id on one line, exact: blanks stay as they are, a line feed or tab is shown as an escape."""
+    return neutralise(text.replace("\t", "\\x09")).replace("\n", "\\x0a")
+
+
 def _shown(found: re.Match[str]) -> str:
     char, at, text = found[0], found.start(), found.string
     if char == "\t":
@@ -44,13 +49,21 @@ def _shown(found: re.Match[str]) -> str:
     if (
         0xFE0E <= code <= 0xFE0F
         and before
-        and (unicodedata.category(before) in ("So", "Sm", "Po") or before in "#*0123456789\u20e3")
+        and (unicodedata.category(before) in ("So", "Sk", "Sm", "Po") or before in "#*0123456789\u20e3")
     ):
         return char  # text or emoji form of the sign before it
+    if before == "\ufe0f" and at > 1:  # the sign that it gives its form to
+        before = text[at - 2]
     if char == _JOINER and _emoji(before) and _emoji(after):
         return char  # one picture made of several
     if char in (_JOINER, _NON_JOINER) and _joins(before) and _joins(after):
         return char  # spelling in Arabic and Indic scripts
+    if (
+        0xE0100 <= code <= 0xE01EF
+        and "\u3400" <= before <= "\U0003ffff"
+        and unicodedata.category(before) == "Lo"
+    ):
+        return char  # a written form of the ideograph before it, as in Japanese names
     if 0x600 <= code <= 0x605 or code in (0x6DD, 0x70F):
         return char  # visible signs that span digits
     category = unicodedata.category(char)
@@ -70,7 +83,7 @@ def _selector(code: int) -> bool:
 
 
 def _emoji(char: str) -> bool:
-    return bool(char) and (unicodedata.category(char) in ("So", "Sk") or char in "\ufe0f\u2640\u2642")
+    return bool(char) and (unicodedata.category(char) in ("So", "Sk"))
 
 
 def _joins(char: str) -> bool:
@@ -158,14 +171,12 @@ def wrap(text: str, columns: int, *, indent: str = "") -> list[str]:
         for word in paragraph.split(" "):
             if line and width(line) + 1 + width(word) > room:
                 lines.append(line)
-                line = ""
+                line = word
             else:
                 line = f"{line} {word}" if line else word
-                continue
-            line = word
-        while width(line) > room:
-            head = _head(line, room)
-            lines.append(head)
-            line = line[len(head) :]
+            while width(line) > room:
+                head = _head(line, room)
+                lines.append(head)
+                line = line[len(head) :]
         lines.append(line)
     return [(indent + line).rstrip() for line in lines]

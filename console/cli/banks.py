@@ -39,7 +39,7 @@ def list_(state: State, q: str | None, limit: int, offset: int) -> None:
         return
     print_table(
         [
-            Column("BANK"),
+            Column("BANK", exact=True),
             Column("NAME", gives=True, extra=True),
             Column("FACTS", right=True, extra=True),
             Column("LAST WRITE", extra=True),

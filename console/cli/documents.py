@@ -52,7 +52,7 @@ def list_(state: State, **filters: Any) -> None:
         return
     print_table(
         [
-            Column("DOCUMENT", gives=True),
+            Column("DOCUMENT", gives=True, exact=True),
             Column("CONTEXT", gives=True, extra=True),
             Column("TAGS", gives=True, extra=True),
             Column("CHARACTERS", right=True, extra=True),

@@ -120,11 +120,34 @@ def _standard_input() -> str:
 
 
 def _of_path(path: Path) -> Iterator[Item]:
+    full = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the file's own link
+    full = _resolved(full.parent) / full.name
+    base = _base(full)
     if not path.is_dir():
-        yield Item(default_id(path), path)
+        yield Item(_id(full, base), path)
         return
     for found in _walk(path):
-        yield Item(default_id(found), found)
+        yield Item(_id(full / found.relative_to(path), base), found)
+
+
+def _base(full: Path) -> Path:
+    """What ids are relative to: the top of the repository, else the current folder, else the folder that holds
+    it: an id must not tell where somebody's home is."""
+    repository = find_repository(full if full.is_dir() else full.parent)
+    for base in ([repository.top] if repository else []) + [_resolved(Path.cwd())]:
+        if full.is_relative_to(base):
+            return base
+    return full.parent if full.is_dir() else full.parent.parent
+
+
+def _id(full: Path, base: Path) -> str:
+    """File names may hold bytes that are no text; ids may not."""
+    return (
+        full.relative_to(base)
+        .as_posix()
+        .encode("utf-8", "surrogateescape")
+        .decode("utf-8", "backslashreplace")
+    )
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -137,28 +160,11 @@ def _walk(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def default_id(path: Path) -> str:
-    """A file's path from the top of its repository; outside of one from the current folder, else its own
-    folder and name: an id must not tell where somebody's home is."""
-    full = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the file's own link
-    full = _resolved(full.parent) / full.name
-    repository = find_repository(full.parent)
-    for base in ([repository.top] if repository else []) + [_resolved(Path.cwd())]:
-        if full.is_relative_to(base):
-            return _printable(full.relative_to(base).as_posix())
-    return _printable("/".join(part for part in (full.parent.name, full.name) if part))
-
-
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
     except (OSError, RuntimeError):
         return path
-
-
-def _printable(name: str) -> str:
-    """File names may hold bytes that are no text; ids may not."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def read_text(path: Path, encoding: str | None = None) -> str:

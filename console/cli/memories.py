@@ -58,11 +58,11 @@ def list_(state: State, state_: str, **filters: Any) -> None:
         return
     print_table(
         [
-            Column("MEMORY"),
+            Column("MEMORY", exact=True),
             Column("STATE"),
             Column("TYPE", extra=True),
             Column("TEXT", gives=True),
-            Column("DOCUMENT", gives=True, extra=True),
+            Column("DOCUMENT", gives=True, exact=True, extra=True),
             Column("MENTIONED", extra=True),
         ],
         [

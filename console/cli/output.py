@@ -20,7 +20,7 @@ import click
 import msgspec
 
 from console.memory.models import Page, parse_time
-from console.text import one_line, pad, truncate, width
+from console.text import label, one_line, pad, truncate, width
 
 _RISKY = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 _UNLIMITED = 1_000_000
@@ -63,6 +63,8 @@ class Column:
     title: str
     gives: bool = False
     right: bool = False
+    exact: bool = False
+    """An id: blanks in it count."""
     extra: bool = False
     """Left out where the screen is too narrow for all; the last one goes first."""
 
@@ -74,7 +76,7 @@ def table(
 
     Cells are neutralised here; empty columns are left out. The title line comes first.
     """
-    body = [[one_line(cell) for cell in row] for row in rows]
+    body = [[(label if columns[i].exact else one_line)(cell) for i, cell in enumerate(row)] for row in rows]
     shown = [i for i in range(len(columns)) if any(row[i] for row in body)]
     limit = screen_width() if columns_wide is None else columns_wide
     wide = {i: max([width(columns[i].title), *(width(row[i]) for row in body)]) for i in shown}
@@ -188,7 +190,11 @@ def _local(value: datetime) -> datetime:
 
 def print_fields(rows: Iterable[tuple[str, str]]) -> None:
     """``name  value`` lines; rows without a value are left out."""
-    found = [(name, one_line(value)) for name, value in rows if value]
+    found = [
+        (name, (label if name in ("document", "bank", "memory") else one_line)(value))
+        for name, value in rows
+        if value
+    ]
     wide = max((width(name) for name, _ in found), default=0)
     for name, value in found:
         out(f"{styled(pad(name, wide), bold=True)}  {value}")

@@ -16,7 +16,7 @@ from console.cli.streams import stderr_is_terminal
 from console.memory.errors import StoreError
 from console.memory.models import RetainItem, RetainResponse
 from console.memory.store import MemoryStore
-from console.text import one_line
+from console.text import label
 
 # A real server extracts about 170 facts a second: a request of this size ends well before any timeout.
 _BATCH_DOCUMENTS = 50
@@ -184,7 +184,7 @@ def _report_dry_run(state: State, items: Sequence[Item]) -> None:
         )
         return
     for item in items:
-        out(one_line(item.document_id))
+        out(label(item.document_id))
     note(f"would retain {count(len(items), 'document')} in bank {state.settings.bank!r}")
 
 
@@ -210,7 +210,7 @@ def _report(state: State, items: Sequence[Item], answers: Sequence[RetainRespons
         )
         return
     for name in ids:
-        out(one_line(name))
+        out(label(name))
     verb = "accepted" if background else "retained"
     note(f"{verb} {count(len(ids), 'document')} in bank {state.settings.bank!r}")
     for operation in operations if background else ():

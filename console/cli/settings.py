@@ -19,18 +19,17 @@ def list_(state: State) -> None:
     """Every setting, its value (secrets masked) and the source that won."""
     rows = state.settings.listing()
     if state.as_json:
-        items = [
-            {
-                "name": row.name,
-                "value": row.shown if row.value is None else row.value,
-                "source": row.source or None,
-            }
-            for row in rows
-        ]
+        # A secret and a command line are never given as they are, here neither.
+        hidden = ("token", "token_command")
         print_json(
             {
                 "items": [
-                    {**item, "value": item["value"] or None} if not item["source"] else item for item in items
+                    {
+                        "name": row.name,
+                        "value": (row.shown or None) if row.name in hidden else row.value,
+                        "source": row.source or None,
+                    }
+                    for row in rows
                 ]
             }
         )

@@ -98,6 +98,24 @@ def test_a_folder_gives_its_text_files_and_names_what_it_leaves_out(console: Con
     assert "left out docs/empty.md: is empty" in ran.err
 
 
+def test_a_folder_elsewhere_is_named_from_itself_on(console: Console, home: Path) -> None:
+    write(home / "lib" / "doc" / "a" / "README", "Fact a.")
+    write(home / "lib" / "doc" / "b" / "README", "Fact b.")
+    (home / "here").mkdir()
+    os.chdir(home / "here")
+    assert console("retain", str(home / "lib" / "doc")).out == "doc/a/README\ndoc/b/README\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such names there")
+def test_strange_file_names_give_usable_ids(console: Console, home: Path) -> None:
+    write(home / "d" / "new\nline  two.txt", "Fact a.")
+    write(Path(os.fsdecode(bytes(home) + b"/d/bad\xff.txt")), "Fact b.")
+    ran = console("retain", "d")
+    assert (ran.code, ran.out) == (0, "d/bad\\xff.txt\nd/new\\x0aline  two.txt\n")
+    ids = {row["id"] for row in console("documents", "--json").json["items"]}
+    assert ids == {"d/bad\\xff.txt", "d/new\nline  two.txt"}
+
+
 def test_a_dry_run_counts_and_sends_nothing(console: Console, repo: Path) -> None:
     write(repo / "docs" / "a.md", "Fact a.")
     ran = console("retain", "docs", "--dry-run", "--json")
