@@ -16,6 +16,7 @@ from pathlib import Path
 from console.memory.embedded import faults, schema
 from console.memory.errors import StoreError, Unavailable
 
+_HEADER = b"SQLite format 3\x00"
 BUSY_MS = 15_000
 """How long a write waits for another process's write. A batch of writes holds the file well below a second."""
 
@@ -30,6 +31,7 @@ def open_file(path: Path, *, read_only: bool, busy_ms: int = BUSY_MS) -> sqlite3
         )
     if path.is_dir():
         raise faults.cannot_open(path)
+    _check_header(path)
     with faults.told_plainly(path):
         if read_only:
             return _open_read_only(path, busy_ms)
@@ -92,6 +94,17 @@ def _prepared(db: sqlite3.Connection, path: Path, *, read_only: bool) -> sqlite3
         db.close()
         raise
     return db
+
+
+def _check_header(path: Path) -> None:
+    """SQLite takes a file of a few bytes for an empty one, and would write over it."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_HEADER))
+    except OSError:
+        return  # missing or shut: SQLite's own open tells
+    if start and start != _HEADER:
+        raise faults.not_a_bank(path)
 
 
 def _version(db: sqlite3.Connection) -> int:
