@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from console.memory.errors import NotFound
-from console.memory.models import DocumentQuery, DocumentSummary, Memory, MemoryQuery, Operation
+from console.memory.errors import NotFound, StoreError
+from console.memory.models import Curation, DocumentQuery, DocumentSummary, Memory, MemoryQuery, Operation
 from console.memory.store import Capability, MemoryStore
+from mirror.errors import CurationFailed
 from mirror.source import BusyOperation, Rows, SourceBank, SourceDocument, SourceFact
 
 FACT_TYPES = frozenset({"world", "experience"})
@@ -73,6 +74,30 @@ class StoreSource:
             return False
         return True
 
+    async def fact(self, fact_id: str) -> SourceFact | None:
+        try:
+            return source_fact(await self._store.get_memory(self._bank_id, fact_id))
+        except NotFound:
+            return None
+        except StoreError as error:
+            raise _failed(error) from error
+
+    async def curate(self, fact_id: str, *, live: bool, reason: str) -> None:
+        curation = Curation(state="valid") if live else Curation(state="invalidated", reason=reason)
+        try:
+            await self._store.curate_memory(self._bank_id, fact_id, curation)
+        except StoreError as error:
+            raise _failed(error) from error
+
+    async def erase(self, document_id: str) -> bool:
+        try:
+            await self._store.delete_document(self._bank_id, document_id)
+        except NotFound:
+            return False
+        except StoreError as error:
+            raise _failed(error) from error
+        return True
+
     async def busy(self) -> Mapping[str, BusyOperation]:
         if Capability.OPERATIONS not in self._store.capabilities:
             return {}
@@ -94,6 +119,10 @@ class StoreSource:
             operations += page.items
             if not page.items or len(operations) >= page.total:
                 return operations
+
+
+def _failed(error: StoreError) -> CurationFailed:
+    return CurationFailed(error.message, where=error.where, hint=error.hint)
 
 
 def source_document(document: DocumentSummary) -> SourceDocument:

@@ -9,6 +9,7 @@
   * BadPage                a page or manifest line that cannot be read
   * SourceIncomplete       the bank's listing did not add up
   * GitFailed              git refused, or was killed
+  * CurationFailed         the bank did not take one change; the others go on
 """
 
 from __future__ import annotations
@@ -70,3 +71,7 @@ class SourceIncomplete(MirrorError):
 
 class GitFailed(MirrorError):
     """git refused or died."""
+
+
+class CurationFailed(MirrorError):
+    """The bank did not take one change."""

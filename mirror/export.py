@@ -12,11 +12,12 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mirror import index, page, textfile
+from mirror import index, overlay, page, textfile
 from mirror.git import Change, Repository
 from mirror.listing import Busy, Snapshot
 from mirror.manifest import Entry, Header, blob_id, encode_shard
 from mirror.model import SCHEMA, PageSource, Record, RenderedPage
+from mirror.overlay import Pending
 from mirror.paths import PageName, page_name
 from mirror.source import Source, SourceBank, SourceDocument, SourceFact
 from mirror.state import Wiki
@@ -125,16 +126,19 @@ async def build(
     base: Mapping[str, Entry],
     gone: Sequence[str],
     keep: frozenset[str] = frozenset(),
+    pending: Mapping[str, Pending] | None = None,
     volatile: frozenset[str] = page.VOLATILE,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Target:
     """Everything that must change in the wiki.
 
     ``gone``: documents whose absence the bank confirmed. ``keep``: paths relative to the folder that this run
-    must leave as they are (a person is editing them); their documents keep their manifest line.
+    must leave as they are (a person is editing them); their documents keep their manifest line. ``pending``:
+    marks that stay on their page.
     """
     target = Target(busy=dict(snapshot.busy))
-    pending: list[tuple[SourceDocument, PageSource, str]] = []
+    marked = pending or {}
+    work: list[tuple[SourceDocument, PageSource, str]] = []
     for document_id, document in snapshot.documents.items():
         old = base.get(document_id)
         name = page_name(bank.bank_id, document_id)
@@ -146,15 +150,19 @@ async def build(
         target.facts += sum(1 for fact in facts if fact.live)
         made_of = page_source(bank.bank_id, document, facts, old)
         digest = inputs_digest(made_of, volatile)
-        if old is not None and _stands(wiki, name, old, digest, document.content_hash):
+        if (
+            document_id not in marked
+            and old is not None
+            and _stands(wiki, name, old, digest, document.content_hash)
+        ):
             target.entries[document_id] = old
             target.unchanged += 1
         else:
-            pending.append((document, made_of, digest))
+            work.append((document, made_of, digest))
 
     done = 0
-    for start in range(0, len(pending), BATCH):
-        part = pending[start : start + BATCH]
+    for start in range(0, len(work), BATCH):
+        part = work[start : start + BATCH]
         texts = await _texts(source, repo, wiki, base, [document for document, _, _ in part], target)
         for document, made_of, digest in part:
             if document.id not in texts:
@@ -170,10 +178,11 @@ async def build(
                 digest,
                 base.get(document.id),
                 volatile,
+                marked.get(document.id),
             )
         done += len(part)
         if progress is not None:
-            progress("pages", done, len(pending))
+            progress("pages", done, len(work))
 
     for document_id in target.busy:
         if document_id not in target.entries:
@@ -251,6 +260,7 @@ def _write(
     digest: str,
     old: Entry | None,
     volatile: frozenset[str],
+    marked: Pending | None,
 ) -> None:
     name = page_name(bank.bank_id, document.id)
     records = _records(made_of)
@@ -276,7 +286,9 @@ def _write(
         retraction=made_of.retraction,
     )
     target.entries[document.id] = entry
-    touched = _put(target, wiki, name.page, rendered.page)
+    touched = _put(
+        target, wiki, name.page, rendered.page if marked is None else overlay.put(rendered.page, marked)
+    )
     touched |= _put(target, wiki, name.text, rendered.text)
     if touched:
         what = (

@@ -282,6 +282,44 @@ class Repository:
                 yield oid, data[at : at + size]
                 at += size + 1
 
+    def sizes(self, oids: Iterable[str]) -> dict[str, int]:
+        """Bytes of each object that is there."""
+        wanted = list(dict.fromkeys(oids))
+        if not wanted:
+            return {}
+        done = self._run(
+            ["cat-file", "--batch-check"], data="".join(f"{oid}\n" for oid in wanted).encode("ascii")
+        )
+        rows = (row.split() for row in done.stdout.decode("ascii", "replace").splitlines())
+        return {row[0]: int(row[2]) for row in rows if len(row) == 3 and row[2].isdigit()}
+
+    def blame(self, revision: str, path: str) -> dict[int, tuple[str, str, str]]:
+        """Line -> (commit, author, summary) at a revision; empty where history does not reach."""
+        done = self._run(["blame", "--line-porcelain", revision, "--", path], check=False)
+        found: dict[int, tuple[str, str, str]] = {}
+        commit = author = summary = ""
+        line = 0
+        for raw in done.stdout.split(b"\n"):
+            text = raw.decode("utf-8", "replace")
+            if raw.startswith(b"\t"):
+                found[line] = (commit, author, summary)
+            elif text.startswith("author "):
+                author = text[7:]
+            elif text.startswith("summary "):
+                summary = text[8:]
+            else:
+                fields = text.split(" ")
+                if len(fields) >= 3 and len(fields[0]) in (40, 64) and fields[2].isdigit():
+                    commit, line = fields[0], int(fields[2])
+        return found
+
+    def merges_between(self, commit: str, tip: str) -> list[str]:
+        """Subjects of the merges that brought a commit to the tip, the first one first."""
+        text = self._text(
+            "log", "--merges", "--ancestry-path", "--reverse", "--format=%s", f"{commit}..{tip}", check=False
+        )
+        return text.splitlines()
+
     def blob(self, revision: str | None, path: str) -> bytes | None:
         found = self.entry(revision, path)
         if found is None or not found.mode.startswith("100"):

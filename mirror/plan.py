@@ -81,12 +81,16 @@ class Unsettled:
     """Something a person should look at; nothing was sent for it."""
 
     kind: str
-    """conflict, refused, busy, resurfaced, reworded, restored in the bank, gone, erase."""
+    """conflict, busy, gone and erase keep their mark on the page; forgotten, resurfaced and restored are only said."""
     document_id: str
     where: str
     what: str
     texts: Mapping[str, str] = field(default_factory=dict)
     """page, record, bank: the texts side by side."""
+
+
+WAITING = frozenset({"conflict", "busy", "gone", "erase"})
+"""Kinds whose mark stays on the page until it can be carried out or is taken off."""
 
 
 @dataclass(slots=True)
@@ -110,6 +114,8 @@ class Policies:
     """``retract`` or ``report``."""
     later_facts: str = "retract"
     """Of a retracted document: what becomes of facts that come later."""
+    erase: int = 0
+    """How many documents one run may delete for good: a number that the user typed."""
 
 
 def make(
@@ -119,12 +125,19 @@ def make(
     *,
     bank_id: str,
     today: str,
-    policies: Policies = Policies(),
+    policies: Policies | None = None,
 ) -> Plan:
     """The plan for all documents."""
     plan = Plan(entries=dict(base))
+    policies = policies or Policies()
     by_document: dict[str, list[Wish]] = {}
+    wishes = list(wishes)
+    erasing = sum(1 for wish in wishes if wish.kind == ERASE)
     for wish in wishes:
+        if wish.kind == ERASE and erasing > policies.erase:
+            what = f"{erasing} documents are to be deleted for good: allow it with --max-erase {erasing}"
+            plan.unsettled.append(Unsettled("erase", wish.document_id, wish.where, what))
+            continue
         by_document.setdefault(wish.document_id, []).append(wish)
     concerned = set(by_document) | {i for i, entry in base.items() if entry.records or entry.retraction}
     for document_id in sorted(concerned):
@@ -266,7 +279,7 @@ class _Work:
         elif known is not None:
             self.plan.unsettled.append(
                 Unsettled(
-                    "gone",
+                    "forgotten",
                     self.document_id,
                     wish.where,
                     "the bank no longer has this fact; its retraction was dropped, so it may come back with its text",
@@ -320,7 +333,7 @@ class _Work:
             if not live or key in wished:
                 continue
             if record.memory_id in live:
-                self._say("restored in the bank", record, "it is live again under the id it had: not undone")
+                self._say("restored", record, "it is live again under the id it had: not undone")
             elif policies.resurfaced == "retract":
                 self.records[key] = replace(record, memory_id=live[0])
                 self.plan.actions.append(

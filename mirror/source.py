@@ -103,3 +103,16 @@ class Source(Protocol):
 
     async def busy(self) -> Mapping[str, BusyOperation]:
         """Document id -> the operation that is still writing it."""
+
+
+class Curator(Protocol):
+    """One bank, changed. Every method raises CurationFailed with the bank's own reason."""
+
+    async def fact(self, fact_id: str) -> SourceFact | None:
+        """As it is now; None when the bank does not know it."""
+
+    async def curate(self, fact_id: str, *, live: bool, reason: str) -> None:
+        """Invalidate with a reason, or make valid again."""
+
+    async def erase(self, document_id: str) -> bool:
+        """Delete a document with all its facts; False when it was gone."""

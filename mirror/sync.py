@@ -10,21 +10,31 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from mirror import export, guard, listing, state, worktree
+from mirror import export, guard, listing, state, wishes, worktree
+from mirror.apply import Failure, carry_out
 from mirror.errors import MirrorError, NotBound
 from mirror.export import Target, Written
 from mirror.git import Change, Repository
 from mirror.listing import Busy, Snapshot
 from mirror.lock import held
 from mirror.manifest import Entry
+from mirror.overlay import Pending
 from mirror.paths import BankFolder, bank_slug, branch_name, wiki_path
+from mirror.plan import ERASE, WAITING, Action, Policies, Unsettled
+from mirror.plan import make as make_plan
 from mirror.refs import Tips, find_tips
-from mirror.source import Source, SourceBank
+from mirror.source import Curator, Source, SourceBank
 from mirror.state import Wiki
+from mirror.wishes import Reading, RefusedEdit
 
 REPLANS = 3
 Progress = Callable[[str, int, int], None]
+
+
+class Bank(Source, Curator, Protocol):
+    """One bank, read and curated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,12 @@ class Options:
     check: bool = False
     """Say what would be done, write nothing."""
     max_gone: int | None = None
+    max_retractions: int | None = None
+    apply: bool = True
+    """Carry out the marks on the default branch first."""
+    export: bool = True
+    """Bring the pages up to the bank."""
+    policies: Policies = field(default_factory=Policies)
 
 
 @dataclass(slots=True)
@@ -76,15 +92,26 @@ class Report:
     origin: str = ""
     pending: bool = False
     """With ``check``: there is something to do."""
+    actions: list[Action] = field(default_factory=list)
+    """Sent to the bank, or with ``check`` to be sent."""
+    sent: int = 0
+    """Calls that changed a fact in the bank."""
+    failed: list[Failure] = field(default_factory=list)
+    unsettled: list[Unsettled] = field(default_factory=list)
+    refused: list[RefusedEdit] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
-        if self.skipped:
+        """1 a change failed; 3 something waits for a person; 2 something is to be done; else 0."""
+        if self.failed:
+            return 1
+        if self.skipped or self.refused or any(u.kind in WAITING for u in self.unsettled):
             return 3
-        return 2 if self.pending else 0
+        return 2 if self.pending or any(u.kind == "resurfaced" for u in self.unsettled) else 0
 
 
-async def sync(source: Source, start: Path, options: Options, progress: Progress | None = None) -> Report:
+async def sync(source: Bank, start: Path, options: Options, progress: Progress | None = None) -> Report:
     """Bring the wiki in the repository around ``start`` up to the bank. Raises MirrorError, or the store's errors."""
     repo = await asyncio.to_thread(Repository.find, start)
     try:
@@ -93,7 +120,7 @@ async def sync(source: Source, start: Path, options: Options, progress: Progress
         repo.close()
 
 
-async def _locked(source: Source, repo: Repository, options: Options, progress: Progress | None) -> Report:
+async def _locked(source: Bank, repo: Repository, options: Options, progress: Progress | None) -> Report:
     bank = await source.bank()
     slug = bank_slug(bank.bank_id)
     with held(repo.common_dir, slug):
@@ -113,7 +140,7 @@ async def _locked(source: Source, repo: Repository, options: Options, progress: 
 
 
 async def _once(
-    source: Source, bank: SourceBank, repo: Repository, options: Options, progress: Progress | None
+    source: Bank, bank: SourceBank, repo: Repository, options: Options, progress: Progress | None
 ) -> Report | None:
     """One plan and its landing; None when the branch moved meanwhile."""
     folder = BankFolder(wiki_path(options.wiki), bank.bank_id)
@@ -144,12 +171,37 @@ async def _once(
             hint="exclude it in .gitattributes",
         )
 
+    reading = await asyncio.to_thread(wishes.read, repo, wiki, base) if options.apply else Reading()
+    report.refused, report.notes = reading.refused, reading.notes
     snapshot = await listing.take(source, progress)
     report.documents = snapshot.total
-    gone, unseen = await _confirm_gone(source, base, snapshot, wiki, options)
+    gone, unseen = await _confirm_gone(source, base, snapshot, wiki, options, frozenset())
+    waiting: set[tuple[str, str | None]] = set()
+    if options.apply:
+        today = (await source.now())[:10]
+        plan = make_plan(
+            reading.wishes, base, snapshot, bank_id=bank.bank_id, today=today, policies=options.policies
+        )
+        guard.check_retractions(marks=plan.marks, allowed=options.max_retractions, where=folder.root)
+        report.actions, report.unsettled = plan.actions, plan.unsettled
+        report.pending = options.check and bool(plan.actions)
+        if not options.check:
+            outcome = await carry_out(source, plan, base, progress)
+            report.actions, report.failed, report.sent = outcome.done, outcome.failed, outcome.sent
+            base = outcome.entries
+            if outcome.sent:
+                snapshot = await listing.take(source, progress)
+                erased = frozenset(action.document_id for action in outcome.done if action.kind == ERASE)
+                gone, unseen = await _confirm_gone(source, base, snapshot, wiki, options, erased)
+                base = {i: entry for i, entry in base.items() if i not in erased}
+        waiting = _waiting(reading, report)
+    if not options.export:
+        return report
+
     dirty = set() if options.branch else await asyncio.to_thread(repo.dirty, folder.root)
     prefix = f"{folder.root}/"
     keep = keep_whole_shards(frozenset(path.removeprefix(prefix) for path in dirty), bank.bank_id, base)
+    pending = await asyncio.to_thread(_pending, repo, folder, tips, reading, waiting)
     target = await export.build(
         source,
         bank,
@@ -159,6 +211,7 @@ async def _once(
         base=base,
         gone=gone,
         keep=keep,
+        pending=pending,
         progress=progress,
     )
     _fill(report, target, sorted(dirty))
@@ -168,7 +221,7 @@ async def _once(
     changes = export.as_changes(target, wiki, attributes=attributes and folder.attributes not in dirty)
     report.files = len(changes)
     if options.check:
-        report.pending = bool(changes)
+        report.pending = report.pending or bool(changes)
         return report
     if not await asyncio.to_thread(_needed, repo, folder, tips, wiki, changes):
         return report
@@ -194,8 +247,38 @@ def read_base(repo: Repository, folder: BankFolder, tips: Tips) -> tuple[Wiki, d
     return wiki, merged
 
 
+def _waiting(reading: Reading, report: Report) -> set[tuple[str, str | None]]:
+    """(document, key) of the marks that were not carried out."""
+    places = {item.where for item in report.unsettled if item.kind in WAITING}
+    places |= {failure.action.where for failure in report.failed}
+    return {(wish.document_id, wish.key) for wish in reading.wishes if wish.where in places}
+
+
+def _pending(
+    repo: Repository, folder: BankFolder, tips: Tips, reading: Reading, waiting: set[tuple[str, str | None]]
+) -> dict[str, Pending]:
+    """What stays on the pages: marks that wait, and on the mirror's own branch those that are not merged yet."""
+    done = {(wish.document_id, wish.key) for wish in reading.wishes} - waiting
+    pending = reading.pending(done)
+    if not tips.on_branch or tips.branch is None or tips.branch == tips.default:
+        return pending
+    branch = state.read(repo, tips.branch, folder)
+    open_marks = wishes.read(repo, branch, branch.entries, who=False)
+    for document_id, theirs in open_marks.pending(done).items():
+        ours = pending.get(document_id)
+        pending[document_id] = (
+            theirs if ours is None else Pending({**theirs.lines, **ours.lines}, ours.status or theirs.status)
+        )
+    return pending
+
+
 async def _confirm_gone(
-    source: Source, base: Mapping[str, Entry], snapshot: Snapshot, wiki: Wiki, options: Options
+    source: Source,
+    base: Mapping[str, Entry],
+    snapshot: Snapshot,
+    wiki: Wiki,
+    options: Options,
+    erased: frozenset[str],
 ) -> tuple[list[str], list[str]]:
     """(documents that the bank says are gone, documents that exist but were not listed)."""
     missing = [
@@ -213,7 +296,7 @@ async def _confirm_gone(
             where=wiki.folder.root,
         )
 
-    check(len(missing))
+    check(len([i for i in missing if i not in erased]))
     gone: list[str] = []
     unseen: list[str] = []
     for document_id in missing:

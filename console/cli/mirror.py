@@ -14,8 +14,7 @@ import msgspec
 from console.cli.base import State, group, pass_state
 from console.text import neutralise
 from mirror.listing import Busy
-from mirror.source import Source
-from mirror.sync import Options, Progress, Report
+from mirror.sync import Bank, Options, Progress, Report
 from mirror.verify import Verification
 
 T = TypeVar("T")
@@ -189,7 +188,7 @@ def verify(
         offline=offline,
     )
 
-    async def work(source: Source, progress: Progress | None) -> Verification:
+    async def work(source: Bank, progress: Progress | None) -> Verification:
         from mirror.verify import verify as compare
 
         return await compare(source, repo, options, progress)
@@ -230,13 +229,13 @@ def _sync(state: State, repo: Path, options: Options) -> int:
     return report.exit_code
 
 
-async def _sync_call(source: Source, repo: Path, options: Options, progress: Progress | None) -> Report:
+async def _sync_call(source: Bank, repo: Path, options: Options, progress: Progress | None) -> Report:
     from mirror.sync import sync as run_sync
 
     return await run_sync(source, repo, options, progress)
 
 
-def _run(state: State, work: Callable[[Source, Progress | None], Awaitable[T]]) -> T:
+def _run(state: State, work: Callable[[Bank, Progress | None], Awaitable[T]]) -> T:
     from console.bridge import StoreSource
 
     settings = state.settings

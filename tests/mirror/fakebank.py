@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from mirror.errors import CurationFailed
 from mirror.source import BusyOperation, Rows, SourceBank, SourceDocument, SourceFact
 
 
@@ -28,7 +29,8 @@ class FakeBank:
     page_limit: int = 10_000
     on_documents: Callable[[int, Rows], Rows] | None = None
     """(offset, honest rows) -> what is answered instead."""
-    gone: set[str] = field(default_factory=set)
+    fail_once: set[str] = field(default_factory=set)
+    """Fact ids whose next change is answered with an error."""
     _clock: int = 0
     _ids: int = 0
 
@@ -126,6 +128,28 @@ class FakeBank:
     async def exists(self, document_id: str) -> bool:
         self.calls.append(f"exists {document_id}")
         return document_id in self.docs
+
+    async def fact(self, fact_id: str) -> SourceFact | None:
+        return self.fact_rows.get(fact_id)
+
+    async def curate(self, fact_id: str, *, live: bool, reason: str) -> None:
+        self.calls.append(f"curate {fact_id} {'valid' if live else 'invalidated'}")
+        if fact_id in self.fail_once:
+            self.fail_once.discard(fact_id)
+            raise CurationFailed("the server answered 500", where=fact_id)
+        fact = self.fact_rows[fact_id]
+        when = None if live else "2026-11-20T08:00:00+00:00"
+        self.fact_rows[fact_id] = replace(fact, live=live, reason=reason or None, invalidated_at=when)
+        document = self.docs[fact.document_id]
+        step = 1 if live else -1
+        self.docs[fact.document_id] = replace(document, fact_count=document.fact_count + step)
+
+    async def erase(self, document_id: str) -> bool:
+        self.calls.append(f"erase {document_id}")
+        if document_id not in self.docs:
+            return False
+        self.delete(document_id)
+        return True
 
     async def busy(self) -> Mapping[str, BusyOperation]:
         return dict(self.operations)
