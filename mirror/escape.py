@@ -25,7 +25,8 @@ _PLAIN_URL = re.compile(
 )
 _SCHEME = re.compile(r"(?:https?|ftp)(?=://)|(?:mailto|xmpp)(?=:)|www(?=\.)", re.IGNORECASE)
 _SPAN = re.compile(r"(?<!`)`(?!`)([^`]+)`(?!`)")
-_LINKS = re.compile(r"\]\(|\]\[|\[\[|\]:|\[\^|\A\[|!\[")
+# The [x] too: cmark-gfm ticks the box of an item that holds one anywhere on its line.
+_LINKS = re.compile(r"\[[xX]\]|\]\(|\]\[|\[\[|\]:|\[\^|\A\[|!\[")
 _ENTITY = re.compile(r"&(?=#?[0-9A-Za-z]+;)")
 _START = re.compile(r"(?:#{1,6}|[-+*])(?= |\Z)|>|(?:[-_*=] ?){3,}\Z|[-+*](?=[-+*])|=|\|")
 _ORDERED = re.compile(r"(\d{1,9})([.)])(?= |\Z)")
@@ -80,7 +81,7 @@ class _Rules:
 
 def _spans(text: str) -> list[tuple[str, bool]]:
     """(piece, is a code span) where every backtick of the text belongs to a simple span; else one piece."""
-    if "`" not in text or "<!--" in text:
+    if "`" not in text or "<!--" in text or "[x]" in text.lower():
         # Nothing stands unescaped that looks like the comment behind a fact, in a code span neither.
         return [(text, False)]
     pieces: list[tuple[str, bool]] = []

@@ -28,7 +28,7 @@ _FLOAT = re.compile(r"[-+]?[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?")
 # Surrogates have no YAML escape that the C loader takes; the bracket that writes them is written so itself.
 _BRACKETED = re.compile("[\u27e6\ud800-\udfff]")
 _UNBRACKET = re.compile("\u27e6U\\+(27E6|D[89A-F][0-9A-F]{2})\u27e7")
-_ESCAPE = re.compile(f'[\\\\"\\n\\t]|[\ufdd0-\ufdef]|{HIDDEN}')
+_ESCAPE = re.compile(f'[\\\\"\\n\\t]|{HIDDEN}')
 _NAMED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

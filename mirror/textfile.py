@@ -14,12 +14,18 @@ from dataclasses import dataclass
 
 COLUMNS = 100
 MARKS = "↩⏎↵⮐"
-_WIDE = frozenset("WF")
+# Written out: unicodedata's answers change with Python's version, and with them the folds of a text.
+_WIDE = re.compile(
+    "[\u1100-\u115f\u231a\u231b\u23e9-\u23f3\u2614\u2615\u2705\u2728\u274c\u2753-\u2757\u2e80-\u303e\u3041-\ua4cf"
+    "\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6"
+    "\U0001f300-\U0001f64f\U0001f680-\U0001f6ff\U0001f900-\U0001faff\U00020000-\U0003fffd]"
+)
 # Everything that an editor may eat, a terminal may obey or a reader may not see.
 _HIDDEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    "\u2800\u3164\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    + "".join(f"{chr(plane << 16 | 0xFFFE)}{chr(plane << 16 | 0xFFFF)}" for plane in range(1, 17))
 )
 # U+FE0F after a symbol only asks for its emoji look; anywhere else, and repeated, it hides.
 _STRAY_FE0F = "(?<![#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"
@@ -62,11 +68,10 @@ def encode(text: str) -> TextFile:
 
 def decode(data: bytes, mode: str, *, final_newline: bool) -> str:
     """File -> text. A changed file gives a changed text: check it against its hash."""
-    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    text = text.removesuffix("\n")
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r", "").removesuffix("\n")
     words = mode.split()
     if "folded" in words:
-        text = text.replace(f" {words[words.index('folded') + 1]}\n", "")
+        text = text.replace(f"{words[-1]}\n", "")
     if "escaped" in words:
         text = _UNESCAPE.sub(_unescape, text)
     return text + "\n" if final_newline else text
@@ -90,14 +95,15 @@ def _unescape(match: re.Match[str]) -> str:
         return "\\"
     if code == "r":
         return "\r"
-    return "\t" if code == "t" else chr(int(code[1:], 16))
+    if code == "t":
+        return "\t"
+    number = int(code[1:], 16)
+    return chr(number) if number < 0x110000 else match[0]
 
 
 def width(text: str) -> int:
     """Columns, CJK counting two."""
-    if text.isascii():
-        return len(text)
-    return sum(2 if unicodedata.east_asian_width(c) in _WIDE else 1 for c in text)
+    return len(text) if text.isascii() else len(text) + len(_WIDE.findall(text))
 
 
 def _longest(body: str) -> int:
@@ -116,25 +122,27 @@ def _fold(line: str, mark: str) -> str:
         end = _reach(line, start, ascii_only)
         if end >= len(line):
             pieces.append(line[start:])
-            return f" {mark}\n".join(pieces)
+            return f"{mark}\n".join(pieces)
         turn = line.find('}, {"role"', start, end)
         blank = line.rfind(" ", start + 1, end)
         cut = turn + 3 if turn > start else blank + 1 if blank > start + (end - start) // 2 else end
         if "\\" in line[start:cut]:
             cut = _not_inside_escape(line, start, cut)
-        while cut < len(line) and cut > start + 1 and unicodedata.combining(line[cut]):
+        # Accents stay with their letter; a run of them longer than any word needs is cut like anything else.
+        floor = max(start + 1, cut - 8)
+        while floor < cut < len(line) and unicodedata.combining(line[cut]):
             cut -= 1
         pieces.append(line[start:cut])
         start = cut
 
 
 def _reach(line: str, start: int, ascii_only: bool) -> int:
-    room = COLUMNS - 2
+    room = COLUMNS - 1
     if ascii_only:
         return start + room
     at = start
     while at < len(line):
-        room -= 2 if unicodedata.east_asian_width(line[at]) in _WIDE else 1
+        room -= 2 if _WIDE.match(line, at) else 1
         if room < 0:
             break
         at += 1

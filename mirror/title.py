@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 
 from mirror.keys import fold
 from mirror.textfile import width
@@ -53,10 +52,8 @@ def clip(text: str, columns: int = COLUMNS) -> str:
         return text
     room = columns - 1
     end = 0
-    for end, char in enumerate(text):  # noqa: B007 - the position is what is wanted
-        room -= 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        if room < 0:
-            break
+    while (room := room - width(text[end])) >= 0:
+        end += 1
     blank = text.rfind(" ", 0, end)
     if blank > end * 2 // 3:
         end = blank

@@ -18,7 +18,7 @@ class Locator:
 
     def __init__(self, data: bytes, mode: str) -> None:
         words = mode.split()
-        mark = f" {words[words.index('folded') + 1]}" if "folded" in words else None
+        mark = words[-1] if "folded" in words else None
         self._lines = data.decode("utf-8", "replace").split("\n")[:-1]
         parts: list[str] = []
         starts: list[int] = []
