@@ -11,7 +11,7 @@ import asyncio
 import random
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -132,6 +132,7 @@ class Http:
         retries: Retries | None = None,
         log: RequestLog | None = None,
         max_bytes: int = 256 * 1024 * 1024,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.address = address
         self.timeouts = timeouts or Timeouts()
@@ -140,6 +141,7 @@ class Http:
         self._log = log
         self._max_bytes = max_bytes
         self._closed = False
+        self._sleep = sleep
         try:
             self._client = httpx.AsyncClient(
                 transport=transport,
@@ -210,7 +212,7 @@ class Http:
             wait = self._retries.wait(attempt, asked) if again else None
             if wait is None:
                 raise failure
-            await asyncio.sleep(wait)
+            await self._sleep(wait)
             attempt += 1
 
     async def _send(

@@ -59,9 +59,15 @@ def parse_address(url: str) -> Address:
         raise InvalidInput(
             "the server's URL holds a query or fragment", where=parsed.host, hint="leave it out"
         )
+    if parsed.port is not None and not 0 < parsed.port < 65536:
+        raise InvalidInput("the server's URL has a port that cannot be", where=parsed.host)
     prefix = parsed.raw_path.decode("ascii").rstrip("/")
-    if ".." in prefix or "//" in prefix:
-        raise InvalidInput("the server's URL has a path that cannot be used", where=parsed.host)
+    if ".." in url or "%2e" in url.lower() or "//" in prefix:
+        raise InvalidInput(
+            "the server's URL has a path that cannot be used",
+            where=parsed.host,
+            hint="leave out '..' and '//'",
+        )
     return Address(parsed.scheme, parsed.host, parsed.port, prefix)
 
 
