@@ -105,9 +105,14 @@ def moment(value: str | None) -> datetime | None:
         return None
 
 
+def clock() -> datetime:
+    """Now. Pictures that must not change put another one here."""
+    return datetime.now(UTC)
+
+
 def age(value: str | None, now: datetime | None = None) -> str:
     """A time as people say it in a list: ``now``, ``5 min``, ``3 h``, ``12 d``, then the day."""
-    now = now or datetime.now(UTC)
+    now = now or clock()
     at = moment(value)
     if at is None:
         return "–" if not value else line(value, 16)
