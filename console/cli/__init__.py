@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``console``; what the process should exit with (design §4.3)."""
-    from console.cli.program import run
+    """Run ``console``; what the process should exit with : 0, 1, 2, 3, 4, 5, 6, 64 or 130."""
+    try:
+        from console.cli.program import run
 
-    return run(argv)
+        return run(argv)
+    except KeyboardInterrupt:  # while modules still load, or a second one while the first is reported
+        return 130

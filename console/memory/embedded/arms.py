@@ -2,8 +2,9 @@
 
 | arm       | ranks by                                                                      |
 |-----------|-------------------------------------------------------------------------------|
-| keyword   | BM25 over stemmed words; a fact's text weighs most, then names, tags, context |
-| grams     | BM25 over pairs of CJK characters and parts of camelCase names                |
+| keyword   | BM25 over stemmed words; a fact's text weighs most, then names and the parts  |
+|           | of camelCase names, tags, context                                             |
+| grams     | BM25 over pairs of CJK characters                                             |
 | entity    | names of the query that the fact names                                        |
 | neighbour | facts beside a hit: the turn before or after often holds the answer           |
 """
@@ -45,8 +46,9 @@ class Search:
     limit: int
 
     def matching(self, expression: str, weights: str) -> list[Hit]:
-        """BM25, best first. A column is left out by the weight 0: a column filter in the expression takes twice
-        as long (measured). Looks at rows one by one only when the filters left too few of the best."""
+        """BM25, best first, of equal ones the newer statement. A column is left out by the weight 0: a column filter
+        in the expression takes twice as long (measured). Looks at rows one by one only when the filters left too
+        few of the best."""
         ranked = f"""
             SELECT rowid AS mem, -bm25(memory_index, {weights}) AS score FROM memory_index
             WHERE memory_index MATCH ? ORDER BY score DESC, rowid DESC
@@ -54,7 +56,7 @@ class Search:
         for slack in (f"LIMIT {self.limit * _SLACK}", ""):
             rows = self.db.execute(
                 f"SELECT f.mem, f.score FROM ({ranked} {slack}) f CROSS JOIN memories m ON m.mem = f.mem WHERE {self.where}"
-                " ORDER BY f.score DESC, f.mem DESC LIMIT ?",
+                " ORDER BY f.score DESC, m.mentioned_at DESC, f.mem DESC LIMIT ?",
                 [expression, *self.values, self.limit],
             ).fetchall()
             if len(rows) == self.limit or (slack and self._matches(expression, self.limit * _SLACK)):
@@ -75,14 +77,12 @@ Arm = Callable[[Search, Mapping[str, Sequence[Hit]]], list[Hit]]
 
 
 def keyword(search: Search, _: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    asked = [_phrase(word) for word in words.query_words(search.query)[:_MOST_WORDS]]
-    return _ranked(search, asked, "1.0, 0.3, 0.4, 0.6, 0.0")
+    asked = [*words.query_words(search.query), *words.name_parts(search.query)]
+    return _ranked(search, _phrases(asked), "1.0, 0.3, 0.4, 0.6, 0.6")
 
 
 def grams(search: Search, _: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    asked = [*words.query_pairs(search.query), *(words.grams(search.query) or "").split()]
-    distinct = [_phrase(word) for word in dict.fromkeys(asked)][:_MOST_WORDS]
-    return _ranked(search, distinct, "0.0, 0.0, 0.0, 0.0, 1.0")
+    return _ranked(search, _phrases(words.query_pairs(search.query)), "0.0, 0.0, 0.0, 0.0, 1.0")
 
 
 def entity(search: Search, _: Mapping[str, Sequence[Hit]]) -> list[Hit]:
@@ -109,7 +109,12 @@ def neighbour(search: Search, ranked: Mapping[str, Sequence[Hit]]) -> list[Hit]:
     return [Hit(mem, score) for mem, score in sorted(best.items(), key=lambda row: (-row[1], -row[0]))]
 
 
-ARMS: dict[str, Arm] = {"keyword": keyword, "grams": grams, "entity": entity, "neighbour": neighbour}
+ARMS: dict[str, Arm] = {
+    "keyword": keyword,
+    "grams": grams,
+    "entity": entity,
+    "neighbour": neighbour,
+}
 """In the order in which they run."""
 
 
@@ -154,6 +159,11 @@ def _all(parts: Sequence[str]) -> str:
     return "(" + " AND ".join(parts) + ")"
 
 
+def _phrases(asked: Sequence[str]) -> list[str]:
+    return [_phrase(word) for word in dict.fromkeys(asked)][:_MOST_WORDS]
+
+
 def _phrase(word: str) -> str:
-    """Nothing in it is an operator of FTS5."""
-    return '"' + word.replace('"', '""') + '"'
+    """Nothing in it is an operator of FTS5. One CJK character stands for every pair that it begins."""
+    phrase = '"' + word.replace('"', '""') + '"'
+    return phrase + "*" if words.is_single(word) else phrase

@@ -63,19 +63,21 @@ def _search(db: sqlite3.Connection, bank_id: str, request: RecallRequest) -> Sea
         if fact_type not in _TYPES:
             raise InvalidInput(f"unknown type {fact_type!r}", hint="one of " + ", ".join(_TYPES))
     times.stamp(request.query_timestamp, "query_timestamp")
-    if request.tag_groups:
-        raise InvalidInput(
-            "tag_groups are not known to the embedded store yet", hint="use tags with tags_match"
-        )
-    where, values = "m.bank = ?", [banks.find(db, bank_id)]
-    conditions: list[object] = list(values)
+    if request.tag_groups and request.tags:
+        raise InvalidInput("tags and tag_groups exclude each other", hint="give one of them")
+    where = "m.bank = ?"
+    conditions: list[object] = [banks.find(db, bank_id)]
     if request.types:
         where += f" AND m.fact_type IN ({', '.join('?' * len(request.types))})"
         conditions += request.types
     tagged, tag_values = tags.condition("m.tags", request.tags, request.tags_match)
-    if tagged and (request.tags or request.tags_match == "exact"):
+    if tagged and not request.tag_groups:
         where += f" AND {tagged}"
         conditions += tag_values
+    for node in request.tag_groups:
+        grouped, group_values = tags.group("m.tags", node)
+        where += f" AND {grouped}"
+        conditions += group_values
     return Search(db, request.query, where, conditions, BUDGETS[request.budget])
 
 

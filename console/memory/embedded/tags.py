@@ -13,7 +13,8 @@ Without tags every mode but ``exact`` filters nothing. Case counts; a tag is lit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from console.memory.embedded.codec import to_json
 from console.memory.errors import InvalidInput
@@ -48,3 +49,32 @@ def condition(column: str, tags: Sequence[str], mode: str) -> tuple[str, list[ob
     if not mode.endswith("_strict"):
         test = f"({column} = '[]' OR {test})"
     return test, values
+
+
+def group(column: str, node: Any) -> tuple[str, list[object]]:
+    """One of Hindsight's tag groups: ``{tags, match="any_strict"}``, ``{and: [...]}``, ``{or: [...]}`` or ``{not: ...}``.
+
+    Raises InvalidInput for anything else.
+    """
+    match node:
+        case {"tags": [*names], **rest} if (
+            all(isinstance(name, str) for name in names) and rest.keys() <= _LEAF
+        ):
+            test, values = condition(column, names, str(rest.get("match", "any_strict")))
+            return test or "1", values
+        case {"and": [*parts]} | {"or": [*parts]} if parts and len(node) == 1:
+            word = " AND " if "and" in node else " OR "
+            tests = [group(column, part) for part in parts]
+            return "(" + word.join(test for test, _ in tests) + ")", [
+                v for _, values in tests for v in values
+            ]
+        case {"not": Mapping() as part} if len(node) == 1:
+            test, values = group(column, part)
+            return f"NOT {test}", values
+    raise InvalidInput(
+        f"this is no tag group: {node!r}",
+        hint='use {"tags": [...], "match": ...}, {"and": [...]}, {"or": [...]} or {"not": ...}',
+    )
+
+
+_LEAF = frozenset({"match", "resolve"})

@@ -1,7 +1,7 @@
 """Words for the index and for queries.
 
-``grams`` gives the index what its tokenizer cannot see: pairs of CJK characters (it takes a run of them for
-one word) and the parts of camelCase names.
+``grams`` gives the index what its tokenizer cannot see: pairs of CJK characters, words that stand between them
+with no blank (it takes all of that for one word), and the parts of camelCase names.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 
 _WORD = re.compile(r"\w+")
 _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
+_CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]"
+_BESIDE_CJK = re.compile(f"(?<={_CJK})[A-Za-z0-9_]+|[A-Za-z0-9_]+(?={_CJK})")
 _CAMEL = re.compile(r"\b[A-Za-z]+[a-z0-9](?:[A-Z][a-z0-9]*)+\b")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -28,10 +30,15 @@ STOP_WORDS = frozenset(
 
 def grams(text: str) -> str | None:
     """The extra tokens of a text; None where there are none."""
-    extra = [pair for run in _CJK_RUN.findall(text) for pair in _pairs(run)]
-    for name in _CAMEL.findall(text):
-        extra += [part.lower() for part in _PART.findall(name)]
-    return " ".join(dict.fromkeys(extra)) or None
+    extra = [token for run in _CJK_RUN.findall(text) for token in (*_pairs(run), run[-1])]
+    if extra:
+        extra += [word.lower() for word in _BESIDE_CJK.findall(text)]
+    return " ".join(dict.fromkeys([*extra, *name_parts(text)])) or None
+
+
+def name_parts(text: str) -> list[str]:
+    """The parts of camelCase names, in lower case."""
+    return [part.lower() for name in _CAMEL.findall(text) for part in _PART.findall(name)]
 
 
 def query_words(query: str) -> list[str]:
@@ -46,6 +53,11 @@ def query_words(query: str) -> list[str]:
 def query_pairs(query: str) -> list[str]:
     """The CJK pairs of a query (a single character as itself)."""
     return list(dict.fromkeys(pair for run in _CJK_RUN.findall(query) for pair in _pairs(run)))
+
+
+def is_single(word: str) -> bool:
+    """One CJK character."""
+    return len(word) == 1 and _CJK_RUN.fullmatch(word) is not None
 
 
 def _pairs(run: str) -> list[str]:

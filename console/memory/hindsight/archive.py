@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from console.memory.errors import AuthFailed, BadAnswer, StoreError, Unavailable, Unsupported
+from console.memory.errors import AuthFailed, BadAnswer, ServerFailed, StoreError, Unavailable, Unsupported
 from console.memory.hindsight.http import Http, Repeat
 from console.memory.hindsight.ids import check_bank, printable, shown
 from console.memory.hindsight.urls import bank_path, segment
@@ -235,5 +235,6 @@ def unpack(bank_id: str, content: bytes, where: str) -> Iterator[Archived]:
 
 
 def refused(error: StoreError) -> bool:
-    """Whether single reads are worth trying: no such feature, refused, broken archive, stuck worker."""
-    return isinstance(error, Unsupported | BadAnswer | Unavailable | AuthFailed)
+    """Whether single reads are worth trying: no such feature, refused, a broken archive, a stuck worker, or a
+    failed download (1.1.0 answers 500 where the bank's id is not Latin-1)."""
+    return isinstance(error, Unsupported | BadAnswer | Unavailable | AuthFailed | ServerFailed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.memory.errors import NotFound, Unsupported
+from console.memory.errors import NotFound, ServerFailed, Unsupported
 from console.memory.hindsight import archive
 from console.memory.hindsight.http import Http, Repeat
 from console.memory.hindsight.ids import (
@@ -15,7 +15,7 @@ from console.memory.hindsight.ids import (
     rewritable,
     shown,
 )
-from console.memory.hindsight.paging import check_window, gather_window
+from console.memory.hindsight.paging import check_window, gather_window, wants_tags
 from console.memory.hindsight.urls import bank_path, document_path
 from console.memory.hindsight.wire import (
     Anything,
@@ -44,7 +44,7 @@ async def list_documents(http: Http, bank_id: str, query: DocumentQuery) -> Page
         for name in ("q", "time_field", "start_date", "end_date")
         if (value := getattr(query, name))
     ]
-    if query.tags or query.tags_match == "exact":
+    if wants_tags(query.tags, query.tags_match):
         sent += [("tags", tag) for tag in query.tags] + [("tags_match", query.tags_match)]
     answer = await http.call(
         "GET", bank_path(bank_id, "documents"), query=sent, missing=f"bank {shown(bank_id)}"
@@ -78,11 +78,11 @@ async def _archived(http: Http, bank_id: str, document_id: str) -> archive.Archi
     """A document whose path the server takes for something else, read through the export."""
     try:
         found = [entry async for entry in archive.read(http, bank_id, [document_id])]
-    except Unsupported as error:
+    except (Unsupported, ServerFailed) as error:
         raise Unsupported(
             f"{_missing(bank_id, document_id)} cannot be read",
             where=error.where,
-            hint="the server takes its id for another route, and its document export is switched off",
+            hint="the server takes its id for another route, and its document export does not work here",
         ) from None
     if not found:
         raise NotFound(f"{_missing(bank_id, document_id)} not found", where=str(http.address))

@@ -8,7 +8,7 @@ from typing import Any
 from console.memory.errors import InvalidInput
 from console.memory.hindsight.http import Http, Repeat
 from console.memory.hindsight.ids import check_bank, check_document, check_uuid, shown
-from console.memory.hindsight.paging import check_window
+from console.memory.hindsight.paging import check_window, wants_tags
 from console.memory.hindsight.urls import bank_path
 from console.memory.hindsight.wire import MemoryPage, WireMemory, same_id
 from console.memory.models import Curation, Memory, MemoryQuery, Page
@@ -48,7 +48,7 @@ async def _fetch(
     sent += [(name, value) for name in _FILTERS if (value := getattr(query, name))]
     if q:
         sent.append(("q", q))
-    if query.tags or query.tags_match == "exact":
+    if wants_tags(query.tags, query.tags_match):
         sent += [("tags", tag) for tag in query.tags] + [("tags_match", query.tags_match)]
     answer = await http.call(
         "GET", bank_path(bank_id, "memories", "list"), query=sent, missing=f"bank {shown(bank_id)}"

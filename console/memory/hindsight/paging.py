@@ -1,13 +1,14 @@
-"""Limits and offsets as the store takes them, over a server that caps some of them."""
+"""Windows and tag filters as the store takes them, over a server that caps some and ignores others."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from console.memory.errors import InvalidInput
 
 T = TypeVar("T")
+TAG_MODES = ("any", "all", "any_strict", "all_strict", "exact")
 
 
 def check_window(limit: int, offset: int) -> None:
@@ -43,3 +44,10 @@ async def gather_window(
         if len(part) < size:
             break
     return rows, total
+
+
+def wants_tags(tags: Sequence[str], mode: str) -> bool:
+    """Whether tags narrow at all: without tags only ``exact`` does. Raises InvalidInput for an unknown mode."""
+    if mode not in TAG_MODES:
+        raise InvalidInput(f"unknown tags_match '{mode[:40]}'", hint=f"use one of {', '.join(TAG_MODES)}")
+    return bool(tags) or mode == "exact"

@@ -8,6 +8,7 @@ from typing import Any
 from console.memory.errors import InvalidInput
 from console.memory.hindsight.http import Http, Repeat
 from console.memory.hindsight.ids import check_bank, shown
+from console.memory.hindsight.paging import wants_tags
 from console.memory.hindsight.urls import bank_path
 from console.memory.hindsight.wire import WireRecall, WireReflect
 from console.memory.models import RecallRequest, RecallResponse, ReflectRequest, ReflectResponse
@@ -36,7 +37,7 @@ def recall_body(request: RecallRequest) -> dict[str, Any]:
     }
     if request.types:
         body["types"] = list(request.types)
-    if request.tags or request.tags_match == "exact":
+    if wants_tags(request.tags, request.tags_match):
         body |= {"tags": list(request.tags), "tags_match": request.tags_match}
     if request.tag_groups:
         body["tag_groups"] = list(request.tag_groups)
@@ -75,7 +76,7 @@ async def reflect(http: Http, bank_id: str, request: ReflectRequest) -> ReflectR
         "max_tokens": request.max_tokens,
         "include": include,
     }
-    if request.tags or request.tags_match == "exact":
+    if wants_tags(request.tags, request.tags_match):
         body |= {"tags": list(request.tags), "tags_match": request.tags_match}
     if request.fact_types:
         body["fact_types"] = list(request.fact_types)

@@ -55,18 +55,20 @@ def _encodable(text: str) -> str:
 
 
 def batches(items: Sequence[RetainItem]) -> Iterator[list[RetainItem]]:
-    """In order; never one document twice in a batch, because the server would join the texts into one."""
+    """In order of first appearance. All items of one document share a request: the server joins their texts,
+    and in two requests the second would replace the first."""
+    grouped: dict[str, list[RetainItem]] = {}
+    for item in items:
+        grouped.setdefault(item.document_id, []).append(item)
     batch: list[RetainItem] = []
     size = 0
-    seen: set[str] = set()
-    for item in items:
-        full = len(batch) >= BATCH_ITEMS or size + len(item.content) > BATCH_CHARACTERS
-        if batch and (full or item.document_id in seen):
+    for same in grouped.values():
+        length = sum(len(item.content) for item in same)
+        if batch and (len(batch) + len(same) > BATCH_ITEMS or size + length > BATCH_CHARACTERS):
             yield batch
-            batch, size, seen = [], 0, set()
-        batch.append(item)
-        seen.add(item.document_id)
-        size += len(item.content)
+            batch, size = [], 0
+        batch += same
+        size += length
     if batch:
         yield batch
 
