@@ -19,6 +19,19 @@ from console.memory.errors import StoreError
 T = TypeVar("T")
 
 
+async def guarded(answer: Awaitable[T]) -> T:
+    """The answer, or a StoreError: a defect below is said like any other failure and does not end the app."""
+    try:
+        return await answer
+    except StoreError:
+        raise
+    except Exception as error:
+        raise StoreError(
+            f"something unexpected failed: {type(error).__name__}: {error}",
+            hint="this is a defect of the console or its store, please report it",
+        ) from error
+
+
 @dataclass
 class Answered(Message):
     """A question came back, with a value or an error."""
@@ -63,7 +76,7 @@ class Questions:
 
     async def _run(self, group: str, question: _Question) -> None:
         try:
-            value = await question.request()
+            value = await guarded(question.request())
         except StoreError as error:
             self._post(Answered(group, question.number, None, error))
         else:

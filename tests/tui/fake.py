@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from console.memory.errors import AuthFailed, BadAnswer, NotFound, ServerFailed, StoreError, Unavailable
+from console.memory.errors import AuthFailed, BadAnswer, NotFound, ServerFailed, Unavailable
 from console.memory.models import (
     Bank,
     BankStats,
@@ -24,12 +24,13 @@ from console.memory.models import (
 )
 from console.memory.store import Capability
 
-FAULTS: dict[str, Callable[[], StoreError]] = {
+FAULTS: dict[str, Callable[[], Exception]] = {
     "401": lambda: AuthFailed(
         "the token was refused", where="https://fake", hint="set CONSOLE_TOKEN", status=401
     ),
     "500": lambda: ServerFailed("the server failed", where="https://fake", status=500),
     "malformed": lambda: BadAnswer("the answer was HTML", where="https://fake"),
+    "defect": lambda: ZeroDivisionError("a defect below"),
     "disconnect": lambda: Unavailable("the connection was lost", where="https://fake"),
 }
 

@@ -27,7 +27,7 @@ async def test_an_error_stays_until_the_retry_works(
     async with opened(store, bank=None if method == "list_banks" else "alpha") as pilot:
         pilot.app.go(PLACES[method])
         await settle(pilot)
-        message = FAULTS[fault]().message
+        message = FAULTS[fault]().args[0]
         assert message in picture(pilot.app)
         await pilot.press("ctrl+r")
         await settle(pilot)

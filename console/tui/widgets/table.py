@@ -25,6 +25,7 @@ from textual.worker import Worker
 
 from console.memory.errors import StoreError
 from console.tui.actions import bindings
+from console.tui.asking import guarded
 from console.tui.cells import count, fit
 from console.tui.rows import Batch, Column, Row, Source, layout
 
@@ -214,7 +215,7 @@ class Table(ScrollView, can_focus=True):
         batch = Batch((), 0)
         try:
             for number in range(1) if from_start else self._wanted():
-                batch = await source.page(number * PAGE, PAGE)
+                batch = await guarded(source.page(number * PAGE, PAGE))
                 pages[number] = batch.rows
         except StoreError as error:
             if generation == self._generation:
@@ -277,7 +278,7 @@ class Table(ScrollView, can_focus=True):
         source = self._source
         assert source is not None
         try:
-            batch = await source.page(number * PAGE, PAGE)
+            batch = await guarded(source.page(number * PAGE, PAGE))
         except StoreError as error:
             if generation == self._generation:
                 self._pending.pop(number, None)
