@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from mirror import export, guard, listing, state, wishes, worktree
+from mirror import export, guard, listing, policies, state, wishes, worktree
 from mirror.apply import Failure, carry_out
 from mirror.errors import MirrorError, NotBound
 from mirror.export import Target, Written
@@ -179,9 +179,8 @@ async def _once(
     waiting: set[tuple[str, str | None]] = set()
     if options.apply:
         today = (await source.now())[:10]
-        plan = make_plan(
-            reading.wishes, base, snapshot, bank_id=bank.bank_id, today=today, policies=options.policies
-        )
+        rules = await asyncio.to_thread(policies.read, repo, tips.default, options.policies)
+        plan = make_plan(reading.wishes, base, snapshot, bank_id=bank.bank_id, today=today, policies=rules)
         guard.check_retractions(marks=plan.marks, allowed=options.max_retractions, where=folder.root)
         report.actions, report.unsettled = plan.actions, plan.unsettled
         report.pending = options.check and bool(plan.actions)

@@ -1,0 +1,275 @@
+"""``console mirror retract | restore | erase``: marks written for a person, or sent at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from console.cli.base import State, command, confirm, pass_state
+from console.cli.mirror.common import Place, place_options, run, say
+from console.cli.mirror.sync import report_json
+from console.cli.output import print_json
+from mirror import edit, find
+from mirror.errors import CurationFailed, MirrorError
+from mirror.git import Repository, inside, write_file
+from mirror.paths import BankFolder, page_name, wiki_path
+from mirror.state import Wiki, read
+from mirror.sync import Bank, Options, Progress, Report
+
+_DOCUMENT = click.option("--document", metavar="ID", help="The document that the fact stands in.")
+
+
+class _Work:
+    """The wiki of the checked-out commit, and its pages as files."""
+
+    def __init__(self, state: State, place: Place) -> None:
+        self.repo = Repository.find(place.repo)
+        self.folder = BankFolder(wiki_path(place.wiki), state.settings.bank)
+        self.wiki: Wiki = read(self.repo, self.repo.resolve("HEAD"), self.folder)
+        if self.wiki.header is None:
+            raise MirrorError(
+                f"no wiki of bank {state.settings.bank!r} here yet",
+                where=self.folder.root,
+                hint="run `console mirror init` first",
+            )
+
+    def change(self, path: str, change: Callable[[str], str]) -> None:
+        file = inside(self.repo.top, path)
+        try:
+            before = file.read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise MirrorError(
+                "the page cannot be read", where=path, hint=f"git checkout -- {path}"
+            ) from error
+        write_file(file, change(before).encode("utf-8"))
+
+    def document_page(self, document_id: str) -> str:
+        entry = self.wiki.entries.get(document_id)
+        if entry is None or not entry.page:
+            raise MirrorError(
+                "the wiki has no page of this document",
+                where=repr(document_id),
+                hint="see `console documents list`",
+            )
+        return self.folder.path(page_name(self.folder.bank_id, document_id).page)
+
+
+@command("retract")
+@click.argument("fact", required=False)
+@_DOCUMENT
+@click.option("--reason", metavar="TEXT", default="", help="Why; it goes to the bank and stays on the page.")
+@click.option(
+    "--now", is_flag=True, help="Send it to the bank at once and sync, instead of marking the page."
+)
+@place_options
+@pass_state
+def retract(
+    state: State, fact: str | None, document: str | None, reason: str, now: bool, place: Place
+) -> int:
+    """Take FACT back: its 12-digit key or its words. Without FACT, the whole --document."""
+    return _mark(state, place, fact, document, reason, now, live=False)
+
+
+@command("restore")
+@click.argument("fact", required=False)
+@_DOCUMENT
+@click.option(
+    "--now", is_flag=True, help="Send it to the bank at once and sync, instead of marking the page."
+)
+@place_options
+@pass_state
+def restore(state: State, fact: str | None, document: str | None, now: bool, place: Place) -> int:
+    """Let a retracted FACT live again: its 12-digit key or its words. Without FACT, the whole --document."""
+    return _mark(state, place, fact, document, "", now, live=True)
+
+
+def _mark(
+    state: State, place: Place, fact: str | None, document: str | None, reason: str, now: bool, *, live: bool
+) -> int:
+    if fact is None and document is None:
+        raise click.UsageError("name a fact (its key or its words), or a whole document with --document")
+    work = _Work(state, place)
+    verb = "restore" if live else "retract"
+    if fact is None:
+        path = work.document_page(str(document))
+        where, keys, text = f"{path}:1", None, str(document)
+        document_id = str(document)
+    else:
+        found = find.one(work.repo, work.wiki, fact, document=document)
+        if found.line.retracted is not live:
+            raise MirrorError(
+                "this fact is live already" if live else "this fact is retracted already",
+                where=f"{found.path}:{found.line.number}",
+                hint="nothing was changed",
+            )
+        path, where, keys, text = found.path, f"{found.path}:{found.line.number}", found.line.key, found.text
+        document_id = found.document_id
+    if now:
+        return _now(state, place, work, document_id, keys, reason, live=live)
+    if keys is None:
+        status = "active" if live else "retracted"
+        work.change(path, lambda page: edit.set_status(page, status, reason, where=path))
+    elif live:
+        work.change(path, lambda page: edit.restore(page, keys, where=path))
+    else:
+        work.change(path, lambda page: edit.retract(page, keys, reason, where=path))
+    if state.as_json:
+        print_json({"document_id": document_id, "key": keys, "path": path, "marked": verb, "sent": 0})
+        return 0
+    say(f"marked {where}: {verb} {' '.join(text.split())[:120]}")
+    say(f"next: git commit -m '{verb.capitalize()} a fact' -- {path} && console mirror sync")
+    return 0
+
+
+def _now(
+    state: State, place: Place, work: _Work, document_id: str, key: str | None, reason: str, *, live: bool
+) -> int:
+    by = work.repo.identity()[0]
+    why = "; ".join(part for part in (reason or "retracted", by) if part)
+
+    async def go(bank: Bank, progress: Progress | None) -> tuple[int, Report]:
+        from mirror import page
+        from mirror.listing import take
+        from mirror.model import PageSource
+        from mirror.sync import sync
+
+        snapshot = await take(bank, progress)
+        if document_id in snapshot.busy:
+            raise MirrorError(
+                "the document is being written", where=document_id, hint=snapshot.busy[document_id].reason
+            )
+        facts = {fact.id: fact for fact in snapshot.facts.get(document_id, ())}
+        source = PageSource(
+            bank_id=work.folder.bank_id,
+            document_id=document_id,
+            text=None,
+            created_at="",
+            facts=tuple(facts.values()),
+        )
+        sent = 0
+        for line in page.fact_lines(source):
+            if key is not None and line.key != key:
+                continue
+            for fact_id in line.fact_ids:
+                if facts[fact_id].live is not live:
+                    await bank.curate(fact_id, live=live, reason=why)
+                    sent += 1
+        if not sent:
+            raise CurationFailed(
+                "the bank has no such fact to change",
+                where=document_id,
+                hint="run `console mirror sync` first",
+            )
+        options = Options(
+            wiki=place.wiki,
+            branch=place.branch,
+            default_branch=place.default_branch,
+            here=place.here,
+            offline=place.offline,
+        )
+        return sent, await sync(bank, place.repo, options, progress)
+
+    sent, report = run(state, go)
+    verb = "restored" if live else "retracted"
+    if state.as_json:
+        print_json({"document_id": document_id, "key": key, "sent": sent, "sync": report_json(report)})
+        return report.exit_code
+    say(
+        f"{verb} {sent} {'memory' if sent == 1 else 'memories'} of {document_id} in bank {work.folder.bank_id}"
+    )
+    if report.commit:
+        say(f"commit {report.commit[:12]} on {report.branch}")
+    return report.exit_code
+
+
+@command("erase")
+@click.argument("document")
+@click.option("--dry-run", is_flag=True, help="Say what would go and where the text stays; delete nothing.")
+@place_options
+@pass_state
+def erase(state: State, document: str, dry_run: bool, place: Place) -> int:
+    """Delete DOCUMENT and all its facts from the bank for good, and its page from the wiki.
+
+    Git's history keeps what was committed: the checklist names the commits.
+    """
+    work = _Work(state, place)
+    path = work.document_page(document)
+    commits = [commit.hexsha for commit in work.repo.log("HEAD", path)]
+    checklist = _checklist(path, commits)
+
+    async def count(bank: Bank, _progress: Progress | None) -> int:
+        rows = 0
+        for live in (True, False):
+            offset = 0
+            while True:
+                page = await bank.facts(live=live, limit=10_000, offset=offset)
+                rows += sum(1 for fact in page.items if fact.document_id == document)
+                offset += page.seen
+                if not page.seen or offset >= page.total:
+                    break
+        return rows
+
+    facts = run(state, count)
+    if dry_run:
+        _print_erase(
+            state,
+            {"document_id": document, "facts": facts, "erased": False, "path": path, "checklist": checklist},
+        )
+        return 0
+    confirm(state, f"Delete document {document!r} and its {facts} facts for good?")
+
+    async def go(bank: Bank, progress: Progress | None) -> Report:
+        from mirror.sync import sync
+
+        if not await bank.erase(document):
+            raise MirrorError(
+                "the bank does not have this document", where=repr(document), hint="run `console mirror sync`"
+            )
+        options = Options(
+            wiki=place.wiki,
+            branch=place.branch,
+            default_branch=place.default_branch,
+            here=place.here,
+            offline=place.offline,
+        )
+        return await sync(bank, place.repo, options, progress)
+
+    report = run(state, go)
+    _print_erase(
+        state,
+        {
+            "document_id": document,
+            "facts": facts,
+            "erased": True,
+            "path": path,
+            "commit": report.commit,
+            "checklist": checklist,
+        },
+    )
+    return report.exit_code
+
+
+def _checklist(path: str, commits: list[str]) -> list[str]:
+    text = path.removesuffix(".md") + ".txt"
+    return [
+        "If it held a secret: change that secret first; everything below takes time.",
+        f"{len(commits)} commits hold the page: {', '.join(c[:12] for c in commits[:10])}{' ...' if len(commits) > 10 else ''}",
+        f"To rewrite history, on a fresh clone: git filter-repo --invert-paths --path {path} --path {text}; then force-push, and everyone clones again.",
+        "Ask the host (GitHub support) to drop cached views and pull request refs; forks and clones keep theirs.",
+    ]
+
+
+def _print_erase(state: State, value: dict[str, Any]) -> None:
+    if state.as_json:
+        print_json(value)
+        return
+    say(
+        f"{'erased' if value['erased'] else 'would erase'} {value['document_id']}: {value['facts']} facts, page {value['path']}"
+    )
+    for number, line in enumerate(value["checklist"], 1):
+        say(f"  {number}. {line}")
+
+
+__all__ = ["erase", "restore", "retract"]

@@ -1,0 +1,266 @@
+"""``console mirror init | status | plan | sync | apply | verify``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from console.cli.base import State, command, pass_state
+from console.cli.mirror.common import SHOWN, Place, more, place_options, run, say
+from console.cli.output import print_json
+from mirror.listing import Busy
+from mirror.plan import ERASE, RESTORE, Policies
+from mirror.sync import Bank, Options, Progress, Report
+from mirror.verify import Verification
+
+_MAX_GONE = click.option(
+    "--max-gone", type=click.IntRange(min=0), metavar="N", help="Allow N pages to go with their documents."
+)
+_MAX_RETRACTIONS = click.option(
+    "--max-retractions",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Allow N marks to be sent in one run (50).",
+)
+_MAX_ERASE = click.option(
+    "--max-erase",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Allow N pages marked `erased` to be deleted for good.",
+)
+
+
+def _options(place: Place, **more_options: Any) -> Options:
+    erase = more_options.pop("max_erase", 0)
+    return Options(
+        wiki=place.wiki,
+        branch=place.branch,
+        default_branch=place.default_branch,
+        here=place.here,
+        offline=place.offline,
+        policies=Policies(erase=erase),
+        **more_options,
+    )
+
+
+@command("init")
+@place_options
+@click.option("--rebind", is_flag=True, help="Bind the wiki to a bank that was deleted and made again.")
+@_MAX_GONE
+@pass_state
+def init(state: State, place: Place, rebind: bool, max_gone: int | None) -> int:
+    """Bind a wiki folder to the bank and write its first pages, in one commit."""
+    return _sync(state, place, _options(place, first=True, rebind=rebind, max_gone=max_gone))
+
+
+@command("sync")
+@place_options
+@click.option(
+    "--check", is_flag=True, help="Say what would be done, do nothing; exit 2 when there is something."
+)
+@_MAX_GONE
+@_MAX_RETRACTIONS
+@_MAX_ERASE
+@pass_state
+def sync(
+    state: State, place: Place, check: bool, max_gone: int | None, max_retractions: int | None, max_erase: int
+) -> int:
+    """Carry merged marks to the bank, then bring the wiki up to it, in one commit.
+
+    The first time: `console mirror init`, or --yes.
+    """
+    options = _options(
+        place,
+        first=state.yes,
+        check=check,
+        max_gone=max_gone,
+        max_retractions=max_retractions,
+        max_erase=max_erase,
+    )
+    return _sync(state, place, options)
+
+
+@command("apply")
+@place_options
+@click.option(
+    "--check", is_flag=True, help="Say what would be sent, send nothing; exit 2 when there is something."
+)
+@_MAX_RETRACTIONS
+@_MAX_ERASE
+@pass_state
+def apply(state: State, place: Place, check: bool, max_retractions: int | None, max_erase: int) -> int:
+    """Carry merged marks to the bank; write no page. The next sync shows them on the pages."""
+    options = _options(place, export=False, check=check, max_retractions=max_retractions, max_erase=max_erase)
+    return _sync(state, place, options)
+
+
+@command("plan")
+@place_options
+@_MAX_GONE
+@_MAX_RETRACTIONS
+@_MAX_ERASE
+@pass_state
+def plan(
+    state: State, place: Place, max_gone: int | None, max_retractions: int | None, max_erase: int
+) -> int:
+    """What a sync would send to the bank and write. Exit 2 when there is something to do."""
+    options = _options(
+        place, check=True, max_gone=max_gone, max_retractions=max_retractions, max_erase=max_erase
+    )
+    return _sync(state, place, options, details=True)
+
+
+@command("status")
+@place_options
+@pass_state
+def status(state: State, place: Place) -> int:
+    """How the wiki stands against the bank. Writes nothing; exit 0 also when a sync has something to do."""
+    options = _options(place, check=True, max_gone=1_000_000, max_retractions=1_000_000)
+    report = run(state, lambda bank, progress: _call(bank, place, options, progress))
+    if state.as_json:
+        print_json(report_json(report))
+        return 0
+    say(f"bank      {report.bank_id}  {report.documents:,} documents")
+    bound = (
+        "not set up yet: `console mirror init`"
+        if report.first
+        else f"{report.branch}, {report.unchanged:,} pages up to date"
+    )
+    say(f"wiki      {report.folder}  {bound}")
+    if report.remote:
+        say(f"remote    {report.remote}")
+    say(f"to send   {len(report.actions):,} changes to the bank" if report.actions else "to send   nothing")
+    say(f"to write  {_counts(report) or 'nothing'}")
+    _print_details(report)
+    return 0
+
+
+@command("verify")
+@place_options
+@pass_state
+def verify(state: State, place: Place) -> int:
+    """Compare every page and text with the bank, and every hash with its bytes. Exit 3 on a difference."""
+    options = _options(place)
+
+    async def work(bank: Bank, progress: Progress | None) -> Verification:
+        from mirror.verify import verify as compare
+
+        return await compare(bank, place.repo, options, progress)
+
+    result = run(state, work)
+    if state.as_json:
+        print_json(asdict(result) | {"exit_code": result.exit_code})
+        return result.exit_code
+    for difference in result.differences[:SHOWN]:
+        say(f"{difference.path}: {difference.what}")
+    more(len(result.differences))
+    _print_busy(result.busy)
+    say(
+        f"{len(result.differences):,} differences: {result.pages:,} pages of {result.folder} on {result.branch} against "
+        f"{result.documents:,} documents and {result.facts:,} facts of bank {result.bank_id}"
+    )
+    return result.exit_code
+
+
+def _sync(state: State, place: Place, options: Options, *, details: bool = False) -> int:
+    report = run(state, lambda bank, progress: _call(bank, place, options, progress))
+    if state.as_json:
+        print_json(report_json(report))
+        return report.exit_code
+    if report.first and not options.check:
+        remote = f", remote {report.remote}" if report.remote else ""
+        say(
+            f"bound {report.folder} to bank {report.bank_id} ({report.documents:,} documents) on {report.branch}{remote}"
+        )
+    _print_actions(report, options)
+    counts = _counts(report)
+    if options.check:
+        if options.export:
+            say(f"would write {counts}" if report.files else "nothing to write")
+    elif report.commit:
+        say(f"{counts or 'side files'}: commit {report.commit[:12]} on {report.branch}")
+    elif options.export:
+        say(f"nothing to write: {report.unchanged:,} pages are up to date")
+    if details:
+        for row in report.written[:SHOWN]:
+            say(f"{row.what:<9} {row.path}")
+        more(len(report.written))
+    _print_details(report)
+    return report.exit_code
+
+
+async def _call(bank: Bank, place: Place, options: Options, progress: Progress | None) -> Report:
+    from mirror.sync import sync as run_sync
+
+    return await run_sync(bank, place.repo, options, progress)
+
+
+def _print_actions(report: Report, options: Options) -> None:
+    if not report.actions:
+        return
+    words = {RESTORE: "restore", ERASE: "erase"}
+    verb = "would be sent" if options.check else "went to the bank"
+    say(f"{len(report.actions):,} {'change' if len(report.actions) == 1 else 'changes'} {verb}:")
+    for action in report.actions[:SHOWN]:
+        text = action.record.text if action.record else action.key
+        again = " again" if action.cause == "resurfaced" else ""
+        why = f" ({action.reason})" if action.reason else ""
+        place = f"  {action.where}" if action.where else ""
+        what = words.get(action.kind, "retract")
+        say(f"  {what}{again}  {action.document_id}: {' '.join(text.split())[:120]}{why}{place}")
+    more(len(report.actions))
+
+
+def _counts(report: Report) -> str:
+    pairs = (
+        (report.added, "added"),
+        (report.changed, "changed"),
+        (report.restored, "restored"),
+        (report.removed, "removed"),
+    )
+    text = ", ".join(f"{count:,} {what}" for count, what in pairs if count)
+    return text or (f"{report.files} side files" if report.files else "")
+
+
+def _print_details(report: Report) -> None:
+    for failure in report.failed[:SHOWN]:
+        say(
+            f"failed    {failure.action.where or failure.action.document_id}: {failure.reason}; its mark stays"
+        )
+    for item in report.unsettled[:SHOWN]:
+        say(f"{item.kind:<9} {item.where or item.document_id}: {item.what}")
+        for name, text in item.texts.items():
+            if text:
+                say(f"            {name}: {' '.join(text.split())[:160]}")
+    more(len(report.unsettled))
+    for edit in report.refused[:SHOWN]:
+        say(f"refused   {edit.where}: {edit.what}")
+        if edit.write:
+            say(f"            {edit.write}")
+    more(len(report.refused))
+    for line in (*report.notes, *report.unread):
+        say(f"note      {line}")
+    for path in report.skipped[:SHOWN]:
+        say(f"skipped   {path}: it has uncommitted changes; marks count once they are committed")
+    more(len(report.skipped))
+    _print_busy(report.busy)
+    if report.repaired:
+        say(f"repaired  {report.repaired} files that an interrupted run left behind")
+
+
+def _print_busy(busy: list[Busy]) -> None:
+    for row in busy[:SHOWN]:
+        operation = f" (operation {row.operation_id})" if row.operation_id else ""
+        say(f"busy      {row.document_id}: {row.reason}{operation}")
+    more(len(busy))
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """The report's fields, and the exit code."""
+    return asdict(report) | {"exit_code": report.exit_code}
+
+
+__all__ = ["apply", "init", "plan", "report_json", "status", "sync", "verify"]
