@@ -94,7 +94,9 @@ def stub(reword: bool, delay: float) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def hindsight(home: Path, database: str, model: str, llm: str, port: int) -> Iterator[str]:
+def hindsight(
+    home: Path, database: str, model: str, llm: str, observations: bool, port: int
+) -> Iterator[str]:
     settings = {
         "DATABASE_URL": database,
         "WORKER_ID": "rig",
@@ -107,6 +109,7 @@ def hindsight(home: Path, database: str, model: str, llm: str, port: int) -> Ite
         "EMBEDDINGS_OPENAI_BASE_URL": model,
         "EMBEDDINGS_OPENAI_MODEL": "stub",
         "RERANKER_PROVIDER": "rrf",
+        "ENABLE_AUTO_CONSOLIDATION": str(observations).lower(),
     }
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HINDSIGHT_")}
     environment = kept | {f"HINDSIGHT_API_{name}": value for name, value in settings.items()}
@@ -148,6 +151,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     parser.add_argument("--llm", choices=["openai", "none"], default="openai", help="none: chunks, no facts")
     parser.add_argument("--reword", action="store_true", help="each extraction words its facts differently")
+    parser.add_argument(
+        "--observations",
+        action="store_true",
+        help="consolidate after each retain; off, because its jobs hold up the exports and retains of other tests",
+    )
     parser.add_argument("--delay", type=float, default=0.0, help="seconds that each extraction takes")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -155,7 +163,9 @@ def main() -> None:
         scratch() as home,
         postgres(home) as database,
         stub(options.reword, options.delay) as model,
-        hindsight(home, database, model, options.llm, options.port or free_port()) as url,
+        hindsight(
+            home, database, model, options.llm, options.observations, options.port or free_port()
+        ) as url,
     ):
         print(url, flush=True)
         with contextlib.suppress(KeyboardInterrupt):

@@ -7,6 +7,7 @@ for: a whole-bank archive of ``transfer/export`` carries webhook secrets. The ar
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import io
 import time
@@ -191,19 +192,24 @@ async def _download(http: Http, bank_id: str, document_ids: list[str] | None) ->
 
 
 async def _finished(http: Http, bank_id: str, operation_id: str) -> WireOperation:
-    deadline = time.monotonic() + http.timeouts.export
+    started = time.monotonic()
     pause = 0.05
+    path = bank_path(bank_id, "operations", segment(operation_id))
     while True:
-        path = bank_path(bank_id, "operations", segment(operation_id))
         row = (await http.call("GET", path, missing="the export operation")).decode(WireOperation)
         if row.status == "completed":
             return row
         if row.status in {"failed", "cancelled", "not_found"}:
             reason = printable(row.error_message or row.status, 160)
             raise Unavailable(f"the server's export did not finish: {reason}", where=str(http.address))
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - started
+        if waited > (http.timeouts.export if row.status == "processing" else http.timeouts.queue):
+            with contextlib.suppress(StoreError):  # nobody will fetch it
+                await http.call("DELETE", path, repeat=Repeat.UNSENT, missing="the export operation")
             raise Unavailable(
-                "the server's export takes too long", where=str(http.address), hint="try again later"
+                f"the server's export is still {printable(row.status or 'unknown', 20)} after {waited:.0f} s",
+                where=str(http.address),
+                hint="its worker is busy; try again later",
             )
         await asyncio.sleep(pause)
         pause = min(1.0, pause * 1.4)

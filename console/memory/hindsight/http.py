@@ -47,6 +47,8 @@ class Timeouts:
     recall: float = 120.0
     reflect: float = 330.0
     export: float = 600.0
+    queue: float = 20.0
+    """An export waits behind every retain and consolidation; after this, single reads are faster."""
 
 
 @dataclass(frozen=True)

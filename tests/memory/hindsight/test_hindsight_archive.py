@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from console.memory.errors import BadAnswer, NotFound
+from console.memory.hindsight import Timeouts
 from console.memory.hindsight.archive import unpack
 from tests.memory.hindsight.fake import answer, store
 
@@ -134,6 +135,22 @@ async def test_single_reads_take_over_where_the_export_does_not(broken: httpx.Re
     entries = [entry async for entry in opened.export_documents("b")]
     assert [(entry.document.id, entry.document.original_text) for entry in entries] == [("d", "Read alone.")]
     assert [fact.text for fact in entries[0].facts] == ["Read alone."]
+
+
+async def test_an_export_that_waits_too_long_is_cancelled_and_read_one_by_one() -> None:
+    works = exporting(b"")
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if "/operations/" in request.url.path:
+            return answer({"operation_id": OPERATION, "status": "pending"})
+        return works(request)  # type: ignore[no-any-return]
+
+    opened, seen = store(handle, timeouts=Timeouts(queue=0.1))
+    entries = [entry async for entry in opened.export_documents("b")]
+    assert [entry.document.original_text for entry in entries] == ["Read alone."]
+    assert [line for line in seen.lines if line.startswith("DELETE")] == [
+        f"DELETE /v1/default/banks/b/operations/{OPERATION}"
+    ]
 
 
 async def test_a_broken_archive_is_read_one_by_one() -> None:
