@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +21,7 @@ from mirror.model import SCHEMA, PageSource, Record, RenderedPage
 from mirror.overlay import Pending
 from mirror.paths import PageName, page_name
 from mirror.source import Source, SourceBank, SourceDocument, SourceFact
-from mirror.state import Wiki
+from mirror.state import UNKNOWN, Wiki
 
 RENDERER = 1
 """Raised when the same inputs give other bytes: then every page is rendered again."""
@@ -390,15 +391,27 @@ def _carry_rest(target: Target, base: Mapping[str, Entry], snapshot: Snapshot, g
             target.entries[document_id] = old
 
 
+def _same_lines(lines: Sequence[Entry], wiki: Wiki, count: int) -> bool:
+    """Whether a shard holds just the lines that were read from it: then it need not be encoded to know."""
+    return len(lines) == count and all(
+        wiki.entries.get(entry.document_id) is entry and entry.page != UNKNOWN for entry in lines
+    )
+
+
 def _side_files(target: Target, wiki: Wiki, bank: SourceBank, repo: Repository, keep: frozenset[str]) -> None:
     shards: dict[str, list[Entry]] = {}
     for entry in target.entries.values():
         shards.setdefault(page_name(bank.bank_id, entry.document_id).shard, []).append(entry)
     paths = {p for p in wiki.tree if p.startswith(".mirror/") and p.endswith(".jsonl")}
     paths |= {f".mirror/{shard}.jsonl" for shard in shards}
+    counts = Counter(page_name(bank.bank_id, document_id).shard for document_id in wiki.entries)
+    prefix = wiki.folder.path("")
+    stale = {error.where.removeprefix(prefix).partition(":")[0] for error in wiki.errors}
     for path in paths - keep:
-        data = encode_shard(shards.get(path[8:-6], ()))
-        _put(target, wiki, path, data or None)
+        lines = shards.get(path[8:-6], ())
+        if path not in stale and path in wiki.tree and _same_lines(lines, wiki, counts.get(path[8:-6], 0)):
+            continue
+        _put(target, wiki, path, encode_shard(lines) or None)
 
     origins = tuple(dict.fromkeys([*(wiki.header.origins if wiki.header else ()), bank.origin]))
     header = Header(bank.bank_id, bank.created_at, SCHEMA, origins[-5:])
@@ -410,7 +423,7 @@ def _side_files(target: Target, wiki: Wiki, bank: SourceBank, repo: Repository, 
     oids = {
         wiki.tree[p].oid
         for p in ["README.md", *(f"index/{m}.md" for m in known | set(months))]
-        if p in wiki.tree
+        if p in wiki.tree and wiki.tree[p].mode in ("100644", "100755")
     }
     blobs = dict(repo.blobs(oids))
 

@@ -32,7 +32,23 @@ _DROPPED = (
     "GIT_COMMON_DIR",
     "GIT_PREFIX",
     "GIT_NAMESPACE",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_ATTR_SOURCE",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_DEFAULT_HASH",
+    "GIT_TRACE",
+    "GIT_EXTERNAL_DIFF",
+    "SSH_ASKPASS",
 )
+"""What a surrounding hook, or a person's shell, may have set that makes git look elsewhere, or ask."""
 _INDEX_PATIENCE = 3.0
 """Seconds to wait for another git to finish with the index after the branch has moved."""
 
@@ -60,13 +76,18 @@ class Repository:
         self._repo = repo
         self.top = Path(str(repo.working_tree_dir))
         self.common_dir = Path(repo.common_dir)
+        self.git_dir = Path(repo.git_dir)
+        """Of this work tree: a linked one has its own."""
         self._env = {k: v for k, v in os.environ.items() if k not in _DROPPED}
         self._env |= {
             "LC_ALL": "C",
             "GIT_TERMINAL_PROMPT": "0",
             "GCM_INTERACTIVE": "never",
             "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_LITERAL_PATHSPECS": "1",
         }
+        if "GIT_SSH" not in self._env and not self.config("core", "sshCommand"):
+            self._env.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
 
     @classmethod
     def find(cls, start: Path) -> Repository:
@@ -79,7 +100,7 @@ class Repository:
             raise NotARepository(
                 "the git program was not found", where="PATH", hint="install git 2.30 or newer"
             ) from error
-        if not start.is_dir():
+        if not _is_dir(start):
             raise NotARepository(
                 "this is not a folder", where=str(start), hint="name the folder of a git repository"
             )
@@ -105,6 +126,13 @@ class Repository:
         probe = found._run(["rev-parse", "--git-dir"], check=False)
         if probe.returncode:
             raise NotARepository("git refuses this repository", where=str(start), hint=_line(probe.stderr))
+        found.git_dir = found.top / os.fsdecode(probe.stdout.rstrip(b"\r\n"))
+        if found._text("rev-parse", "--show-object-format", check=False) not in ("", "sha1"):
+            raise NotARepository(
+                "this repository names objects by sha256, the mirror's manifest by sha1",
+                where=str(start),
+                hint="keep the wiki in a repository made with `git init --object-format=sha1`",
+            )
         return found
 
     def close(self) -> None:
@@ -147,7 +175,7 @@ class Repository:
 
     def _text(self, *args: str, check: bool = True) -> str:
         done = self._run(args, check=check)
-        return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+        return done.stdout.decode("utf-8", "surrogateescape").strip() if done.returncode == 0 else ""
 
     # Refs ----------------------------------------------------------------------------------------------
 
@@ -170,15 +198,20 @@ class Repository:
     def merge_base(self, one: str, other: str) -> str | None:
         return self._text("merge-base", one, other, check=False) or None
 
+    def is_shallow(self) -> bool:
+        """Whether history was cut off when it was cloned or fetched."""
+        return self._text("rev-parse", "--is-shallow-repository", check=False) == "true"
+
+    def deepen(self, remote: str) -> None:
+        """Fetch the history that a shallow clone left out. Raises GitFailed."""
+        self._remote(["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--unshallow", remote])
+
     def remotes(self) -> list[str]:
-        return [remote.name for remote in self._repo.remotes]
+        return self._text("remote", check=False).splitlines()
 
     def remote_url(self, name: str) -> str:
         """Without credentials."""
-        try:
-            url = str(self._repo.remote(name).url)
-        except (GitError, ValueError):
-            return ""
+        url = self.config(f"remote.{name}", "url")
         if "://" in url:
             scheme, rest = url.split("://", 1)
             host, slash, path = rest.partition("/")
@@ -186,30 +219,42 @@ class Repository:
         return url
 
     def config(self, section: str, option: str) -> str:
-        try:
-            with self._repo.config_reader() as reader:
-                return str(reader.get_value(section, option, ""))
-        except (OSError, ValueError, KeyError, GitError):
-            return ""
+        """As git reads it, with includes; '' where it is not set."""
+        value = self._run(["config", "--get", f"{section}.{option}"], check=False).stdout
+        return value.decode("utf-8", "replace").rstrip("\r\n")
+
+    def _remote(self, args: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+        """A command that speaks to a remote: nobody is asked anything, and nothing is tidied up in passing."""
+        return self._run(["-c", "core.askPass=", "-c", "gc.auto=0", "-c", "maintenance.auto=false", *args])
 
     def fetch(self, remote: str, branch: str) -> None:
         """Update the remote-tracking ref of one branch. Raises GitFailed."""
         ref = f"refs/remotes/{remote}/{branch}"
-        self._run(["fetch", "--quiet", "--no-tags", remote, f"+refs/heads/{branch}:{ref}"])
+        options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"]
+        self._remote(["fetch", *options, remote, f"+refs/heads/{branch}:{ref}"])
 
-    def remote_default(self, remote: str) -> str | None:
-        """The remote's default branch: origin/HEAD, else asked of the remote."""
+    def known_default(self, remote: str) -> str | None:
+        """The remote's default branch as the clone noted it."""
         head = self._text("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD", check=False)
-        if head:
-            return head.removeprefix(f"refs/remotes/{remote}/")
-        answer = self._text("ls-remote", "--symref", remote, "HEAD", check=False)
-        for line in answer.splitlines():
-            if line.startswith("ref: refs/heads/"):
-                return line.split()[1].removeprefix("refs/heads/")
-        return None
+        return head.removeprefix(f"refs/remotes/{remote}/") or None
+
+    def ask_default(self, remote: str) -> tuple[str | None, bool]:
+        """(the remote's default branch, whether it has any branch), asked of it. Raises GitFailed."""
+        done = self._remote(["ls-remote", "--symref", remote, "HEAD", "refs/heads/*"])
+        lines = done.stdout.decode("utf-8", "surrogateescape").splitlines()
+        name = next((line.split()[1] for line in lines if line.startswith("ref: refs/heads/")), None)
+        return name and name.removeprefix("refs/heads/"), any("\trefs/heads/" in line for line in lines)
+
+    def tracked(self, remote: str) -> list[str]:
+        """Branches of the remote that are known here."""
+        text = self._text("for-each-ref", "--format=%(refname)", f"refs/remotes/{remote}/", check=False)
+        return [ref.removeprefix(f"refs/remotes/{remote}/") for ref in text.splitlines()]
+
+    def is_branch_name(self, name: str) -> bool:
+        return self._run(["check-ref-format", f"refs/heads/{name}"], check=False).returncode == 0
 
     def remote_has_branch(self, remote: str, branch: str) -> bool:
-        return bool(self._text("ls-remote", "--heads", remote, f"refs/heads/{branch}", check=False))
+        return bool(self._remote(["ls-remote", "--heads", remote, f"refs/heads/{branch}"]).stdout.strip())
 
     def checked_out(self) -> set[str]:
         """Refs that some work tree of the repository has checked out."""
@@ -227,7 +272,7 @@ class Repository:
             or b"unable to resolve" in done.stderr
         ):
             return False
-        if b".lock" in done.stderr:
+        if b".lock" in done.stderr and b"File exists" in done.stderr:
             raise Locked(
                 f"another git holds {ref}",
                 where=str(self.common_dir),
@@ -333,6 +378,8 @@ class Repository:
         name = os.environ.get("GIT_AUTHOR_NAME") or self.config("user", "name") or FALLBACK_IDENTITY[0]
         mail = os.environ.get("GIT_AUTHOR_EMAIL") or self.config("user", "email") or FALLBACK_IDENTITY[1]
         clean = str.maketrans("", "", "<>\n\r\0")
+        # A name in another encoding comes with surrogates, which no commit can hold.
+        name, mail = (part.encode("utf-8", "replace").decode("utf-8") for part in (name, mail))
         return name.translate(clean).strip() or FALLBACK_IDENTITY[0], mail.translate(
             clean
         ).strip() or FALLBACK_IDENTITY[1]
@@ -372,42 +419,58 @@ class Repository:
             else:
                 out += [b"M 100644 inline %s\ndata %d\n" % (path, len(change.data)), change.data, b"\n"]
         out.append(b"done\n")
-        self._run(["fast-import", "--quiet", "--done", "--force", "--date-format=raw"], data=b"".join(out))
+        # Not core.ignorecase: it would write into a folder that differs in case only.
+        options = ["--quiet", "--done", "--force", "--date-format=raw"]
+        self._run(["-c", "core.ignorecase=false", "fast-import", *options], data=b"".join(out))
         made = self.resolve(ref)
         self._run(["update-ref", "-d", ref], check=False)
         if made is None:
             raise GitFailed("git fast-import made no commit", where=str(self.top), hint="see `git fsck`")
-        self._check_written(made, changes)
+        self._check_written(made, tree_of, changes)
         return made
 
-    def _check_written(self, commit: str, changes: Sequence[Change]) -> None:
+    def _check_written(self, commit: str, tree_of: str | None, changes: Sequence[Change]) -> None:
+        """The commit differs from ``tree_of`` by exactly the changes."""
         from mirror.manifest import blob_id
 
-        folders = {change.path.split("/")[0] for change in changes}
-        present: dict[str, TreeEntry] = {}
-        for folder in folders:
-            if any(change.path == folder for change in changes):
-                found = self.entry(commit, folder)
-                if found is not None:
-                    present[folder] = found
-            else:
-                present |= self.tree(commit, folder)
-        for change in changes:
-            found = present.get(change.path)
-            wrong = found is not None if change.data is None else found is None
-            if not wrong and found is not None and change.data is not None and len(found.oid) == 40:
-                wrong = found.oid != blob_id(change.data)
-            if wrong:
-                raise GitFailed(
-                    "git did not write what it was given",
-                    where=change.path,
-                    hint="nothing was moved; run it again",
-                )
+        against = tree_of or self._text("hash-object", "-t", "tree", "--stdin", check=False)
+        done = self._run(
+            ["diff-tree", "-r", "-z", "--no-renames", "--raw", f"{against}^{{tree}}", f"{commit}^{{tree}}"]
+        )
+        fields = done.stdout.split(b"\0")
+        written: dict[str, str | None] = {}
+        for head, path in zip(fields[0::2], fields[1::2], strict=False):
+            new = head.split()[3].decode("ascii")
+            written[path.decode("utf-8", "surrogateescape")] = None if new == NULL else new
+        asked = {c.path: None if c.data is None else blob_id(c.data) for c in changes}
+        wrong = [path for path, oid in written.items() if asked.get(path, "") != oid]
+        missing = [path for path in asked if path not in written]
+        if missing:
+            stands = self.entries(commit, missing)
+            wrong += [path for path in missing if stands.get(path) != asked[path]]
+        if wrong:
+            raise GitFailed(
+                "git did not write what it was given",
+                where=min(wrong),
+                hint="nothing was moved; see `git fsck`",
+            )
+
+    def entries(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
+        """Path -> blob id of those that are there."""
+        asked = "".join(f"{revision}:{path}\n" for path in paths).encode("utf-8", "surrogateescape")
+        rows = self._run(["cat-file", "--batch-check=%(objectname) %(objecttype)"], data=asked).stdout.split(
+            b"\n"
+        )
+        return {
+            path: row[:-5].decode("ascii")
+            for path, row in zip(paths, rows, strict=False)
+            if row.endswith(b" blob")
+        }
 
     # The user's work tree ------------------------------------------------------------------------------
 
-    def dirty(self, folder: str) -> set[str]:
-        """Paths below a folder whose file or index entry differs from HEAD, untracked files among them."""
+    def dirty(self, *folders: str) -> set[str]:
+        """Paths below folders whose file or index entry differs from HEAD, untracked files among them."""
         done = self._run(
             [
                 "status",
@@ -417,7 +480,7 @@ class Repository:
                 "--no-renames",
                 "--ignored=no",
                 "--",
-                folder,
+                *folders,
             ]
         )
         return {row[3:].decode("utf-8", "surrogateescape") for row in done.stdout.split(b"\0") if row}
@@ -445,7 +508,14 @@ class Repository:
             )
             if done.returncode == 0:
                 break
-            if b"index.lock" not in done.stderr or time.monotonic() > deadline:
+            held = b"index.lock" in done.stderr and b"File exists" in done.stderr
+            if not held:
+                raise GitFailed(
+                    "the branch moved, the index could not be set",
+                    where=str(self.top),
+                    hint=f"{_line(done.stderr)}; run this again and it is put right",
+                )
+            if time.monotonic() > deadline:
                 raise Locked(
                     "the branch moved, the index could not be set yet",
                     where=str(self.index_locked() or self.top),
@@ -465,10 +535,10 @@ class Repository:
                 entries[path.decode("utf-8", "surrogateescape")] = TreeEntry(mode, oid)
         return entries
 
-    def attribute(self, path: str, name: str) -> str:
-        done = self._text("check-attr", "-z", name, "--", path, check=False)
-        parts = done.split("\0")
-        return parts[2] if len(parts) > 2 else "unspecified"
+    def filtered(self, path: str) -> bool:
+        """Whether a filter such as LFS, or another encoding, would turn a file's bytes into others."""
+        done = self._text("check-attr", "-z", "filter", "working-tree-encoding", "--", path, check=False)
+        return any(value not in ("unspecified", "unset") for value in done.split("\0")[2::3])
 
     def log(self, revision: str, path: str, *, limit: int = 1000) -> list[git.Commit]:
         """Commits that touched a path, newest first."""
@@ -489,12 +559,19 @@ def check_path(path: str) -> None:
         raise MirrorError("refused to write this path", where=ascii(path), hint="choose another wiki folder")
 
 
+def temporary_of(path: Path) -> Path:
+    """Where a file is written before it takes its place: one name, so that what a killed run left is found."""
+    return path.with_name(f".{path.name}.mirror-tmp")
+
+
 def write_file(path: Path, data: bytes) -> None:
     """Replace a file in one step; parents are made. A symlink in the way is never followed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = temporary_of(path)
     try:
-        with temporary.open("wb") as out:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        with temporary.open("xb") as out:
             out.write(data)
         temporary.replace(path)
     except OSError:
@@ -528,8 +605,45 @@ def inside(top: Path, relative: str) -> Path:
     return path
 
 
+def check_room(top: Path, paths: Iterable[str]) -> None:
+    """Raises MirrorError when a file, link or other repository stands where a folder must, or a folder where a file."""
+    seen: set[Path] = {top}
+    for relative in paths:
+        path = top.joinpath(*relative.split("/"))
+        for parent in reversed(path.parents):
+            if parent in seen or top not in parent.parents:
+                continue
+            seen.add(parent)
+            if parent.is_symlink() or (parent.exists() and not parent.is_dir()):
+                what = "a symlink" if parent.is_symlink() else "a file"
+                raise MirrorError(
+                    f"{what} stands where the wiki's folder should",
+                    where=str(parent),
+                    hint="move it away; nothing was written",
+                )
+            if (parent / ".git").exists():
+                raise MirrorError(
+                    "another git repository stands where the wiki's folder should",
+                    where=str(parent),
+                    hint="name another wiki folder; nothing was written",
+                )
+        if path.is_dir() and not path.is_symlink():
+            raise MirrorError(
+                "a folder stands where a file of the wiki should",
+                where=str(path),
+                hint="move it away; nothing was written",
+            )
+
+
 def behind(reason: str, where: str) -> Behind:
     return Behind(reason, where=where, hint="switch to it or pull first, or overrule with --here")
+
+
+def _is_dir(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # such as a name too long, a folder that may not be entered
+        return False
 
 
 def _line(error: object) -> str:

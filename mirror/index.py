@@ -6,6 +6,7 @@ of the last run, so an unchanged bank changes nothing here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from mirror.escape import escape
@@ -16,9 +17,12 @@ BEGIN = "<!-- mirror:begin (written by console mirror sync; text outside these t
 END = "<!-- mirror:end -->"
 
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)", re.ASCII)
+
+
 def month_of(entry: Entry) -> str:
-    """``2026-12``; ``undated`` where the bank gave no date."""
-    return entry.created[:7] if len(entry.created) >= 10 else "undated"
+    """``2026-12``; ``undated`` where the bank gave no date: the month names a file."""
+    return entry.created[:7] if _DAY.match(entry.created) else "undated"
 
 
 def readme(bank_id: str, months: Iterable[str], existing: bytes | None) -> bytes:
@@ -36,7 +40,7 @@ def month_page(bank_id: str, month: str, entries: Iterable[Entry], existing: byt
     """One line a document, oldest first: day, agent, title, link."""
     lines = []
     for entry in sorted(entries, key=lambda e: (e.created, e.document_id)):
-        day = entry.created[8:10] or "--"
+        day = entry.created[8:10] if _DAY.match(entry.created) else "--"
         agent = f"**{escape(entry.agent)}** " if entry.agent else ""
         title = _link_text(entry.title) or "untitled"
         lines.append(f"- {day} {agent}[{title}](../{page_name(bank_id, entry.document_id).page})")

@@ -11,12 +11,15 @@ up to the bank's own count is busy and left as it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from mirror.errors import SourceIncomplete
 from mirror.source import BusyOperation, Source, SourceDocument, SourceFact
+
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}[\d:.]*(?:Z|[+-]\d{2}:?\d{2})?)?", re.ASCII)
 
 PAGE = 10_000
 """Rows a request: one page of 10,000 is twice as fast as ten of 1,000 (measured: 0.71 s, 1.28 s)."""
@@ -54,7 +57,7 @@ async def take(source: Source, progress: Callable[[str, int, int], None] | None 
     documents = await _documents(source, end, tell)
     live = await _facts(source, True, tell)
     dead = await _facts(source, False, tell)
-    since = (datetime.fromisoformat(end) - OVERLAP).isoformat()
+    since = _before(end)
     touched = await source.touched(since)
     pending.update(await source.busy())
 
@@ -83,8 +86,29 @@ async def take(source: Source, progress: Callable[[str, int, int], None] | None 
     )
 
 
+def _before(end: str) -> str:
+    try:
+        return (datetime.fromisoformat(end) - OVERLAP).isoformat()
+    except (ValueError, OverflowError) as error:
+        raise SourceIncomplete(
+            "the bank's clock gives no time",
+            where=repr(end)[:80],
+            hint="nothing was written; check --store: this is not how a memory server answers",
+        ) from error
+
+
+def _moment(text: str) -> str:
+    """A time as the bank gave it, or '' for what is none: days name files and stand on pages."""
+    return text if _MOMENT.fullmatch(text) else ""
+
+
 def _busy_operation(document_id: str, operation: BusyOperation) -> Busy:
     return Busy(document_id, f"retain {operation.status}", operation.operation_id, operation.since)
+
+
+def _dated(document: SourceDocument) -> SourceDocument:
+    created = _moment(document.created_at)
+    return document if created == document.created_at else replace(document, created_at=created)
 
 
 async def _documents(
@@ -98,12 +122,14 @@ async def _documents(
         while True:
             rows = await source.documents(before=end, limit=PAGE, offset=offset)
             total = rows.total
+            new = len(seen)
             for document in rows.items:
                 repeated += document.id in seen
-                seen[document.id] = document
+                seen[document.id] = _dated(document)
             offset += rows.seen
             tell("documents", len(seen), total)
-            if rows.seen == 0 or offset >= total:
+            # A page without anything new comes from a server that ignores the offset: it would never end.
+            if offset >= total or len(seen) == new:
                 break
         if len(seen) == total and not repeated:
             return seen
@@ -126,11 +152,12 @@ async def _facts(source: Source, live: bool, tell: Callable[[str, int, int], Non
             rows = await source.facts(live=live, limit=PAGE, offset=offset)
             total = rows.total
             rows_of_facts += len(rows.items)
+            new = len(seen)
             for fact in rows.items:
                 seen[fact.id] = fact
             offset += rows.seen
             tell("facts" if live else "invalidated facts", offset, total)
-            if rows.seen == 0 or offset >= total:
+            if rows.seen <= 0 or offset >= total or (rows.items and len(seen) == new):
                 break
         if offset == total and rows_of_facts == len(seen):
             return seen

@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mirror.errors import BadPage, NotBound
 from mirror.model import SCHEMA, Record
+
+REBUILT = "it is written anew from its page and the bank"
+_BLOB = re.compile(r"(?:[0-9a-f]{40})?")
+_HASH = re.compile(r"(?:[0-9a-f]{64})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +53,7 @@ def read_header(data: bytes, *, where: str) -> Header:
             schema=int(value["schema"]),
             origins=tuple(str(origin) for origin in value.get("origins", ())),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise NotBound(
             "the wiki's header cannot be read",
             where=where,
@@ -105,7 +110,16 @@ class Entry:
             value["records"] = [_record_value(record) for record in self.records]
         if self.retraction is not None:
             value["retraction"] = _record_value(self.retraction)
-        return json.dumps(value, sort_keys=True, separators=(",", ":"))
+        return _dump(value | {"seal": _seal(value)})
+
+
+def _dump(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _seal(value: Mapping[str, Any]) -> str:
+    """Of a line without its seal: a line that was edited by hand, or half merged, does not carry its own."""
+    return hashlib.sha256(_dump(value).encode("ascii")).hexdigest()[:12]
 
 
 def _record_value(record: Record) -> dict[str, Any]:
@@ -135,17 +149,18 @@ def decode_shard(data: bytes, *, where: str) -> tuple[list[Entry], list[BadPage]
         if not line:
             continue
         try:
-            entries.append(_entry(json.loads(line)))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            value = json.loads(line)
+            entry = _entry(value)
+            genuine = value.pop("seal", None) == _seal(value)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
             conflict = line.startswith((b"<<<<<<<", b"=======", b">>>>>>>"))
-            errors.append(
-                BadPage(
-                    "merge-conflict marker in the manifest" if conflict else "manifest line cannot be read",
-                    where=f"{where}:{number}",
-                    hint="the next sync writes it anew from the bank",
-                )
-            )
-            del error
+            what = "merge-conflict marker in the manifest" if conflict else "manifest line cannot be read"
+        else:
+            if genuine:
+                entries.append(entry)
+                continue
+            what = "a manifest line was edited by hand: it does not count"
+        errors.append(BadPage(what, where=f"{where}:{number}", hint=REBUILT))
     return entries, errors
 
 
@@ -156,12 +171,18 @@ def _entry(value: Any) -> Entry:
             raise TypeError(name)
         return content
 
+    def matching(name: str, form: re.Pattern[str]) -> str:
+        content = text(name)
+        if form.fullmatch(content) is None:
+            raise ValueError(name)
+        return content
+
     label = value.get("label")
     return Entry(
         document_id=_required(value["document"]),
-        page=text("page"),
-        text=text("text"),
-        text_blob=text("text_blob"),
+        page=matching("page", _BLOB),
+        text=matching("text", _HASH),
+        text_blob=matching("text_blob", _BLOB),
         text_mode=text("text_mode"),
         final_newline=bool(value.get("final_newline", False)),
         inputs=text("inputs"),

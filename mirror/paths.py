@@ -11,6 +11,7 @@ import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from mirror.errors import MirrorError
@@ -66,6 +67,7 @@ class PageName:
         return f"{self.stem}.txt"
 
 
+@lru_cache(maxsize=1 << 16)
 def page_name(bank_id: str, document_id: str) -> PageName:
     """``pages/<hh>/<slug>--<h16>``."""
     digest = document_hash(bank_id, document_id)
@@ -112,7 +114,11 @@ def wiki_path(setting: str) -> str:
     bad = [
         p
         for p in parts
-        if p == ".." or p.lower().startswith(".git") or ":" in p or any(ord(c) < 32 for c in p)
+        if p == ".."
+        or p.lower().startswith((".git", "git~"))
+        or p.startswith("-")
+        or p != p.rstrip(". ")
+        or any(ord(c) < 32 or c in '":\x7f' or 0xD800 <= ord(c) < 0xE000 for c in p)
     ]
     if path.is_absolute() or bad or not parts:
         raise MirrorError(

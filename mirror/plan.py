@@ -169,6 +169,10 @@ def _document(
     if document is None:
         busy = snapshot.busy.get(document_id)
         for wish in wishes:
+            if wish.kind == ERASE and busy is None:
+                # Asked again, in case it was only not listed; of a run that died behind its call this is the rest.
+                plan.actions.append(Action(ERASE, document_id, "", (), None, "page", wish.where))
+                continue
             kind, what = ("busy", busy.reason) if busy else ("gone", "the bank does not have this document")
             plan.unsettled.append(Unsettled(kind, document_id, wish.where, what))
         return

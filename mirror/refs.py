@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,7 +44,10 @@ def find_tips(repo: Repository, bank_id: str, wanted: Wanted) -> Tips:
     """Raises Behind, or MirrorError that names the setting."""
     remote = _remote(repo)
     current = repo.current_branch()
-    name = wanted.default_branch or _default_name(repo, remote, current)
+    if wanted.default_branch:
+        name = _named(repo, wanted.default_branch)
+    else:
+        name = _default_name(repo, remote, current, offline=wanted.offline)
     tip = repo.resolve(f"refs/heads/{name}")
     url = repo.remote_url(remote) if remote else ""
     upstream = _upstream(repo, remote, name, offline=wanted.offline)
@@ -70,13 +74,39 @@ def _remote(repo: Repository) -> str:
     return names[0] if len(names) == 1 else ""
 
 
-def _default_name(repo: Repository, remote: str, current: str | None) -> str:
+def _named(repo: Repository, name: str) -> str:
+    """The branch of a setting, in the Unicode form in which it exists. Raises MirrorError for what is no name."""
+    if not repo.is_branch_name(name):
+        raise MirrorError(
+            f"{name!r} is no branch name",
+            where="branch setting, or --default-branch",
+            hint='name a branch such as "main"',
+        )
+    forms = [name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))]
+    return next((form for form in forms if repo.resolve(f"refs/heads/{form}")), name)
+
+
+def _default_name(repo: Repository, remote: str, current: str | None, *, offline: bool) -> str:
+    here = current.removeprefix("refs/heads/") if current is not None else None
+    others = False
     if remote:
-        name = repo.remote_default(remote)
-        if name:
+        if name := repo.known_default(remote):
             return name
-    if current is not None:
-        return current.removeprefix("refs/heads/")
+        if offline:
+            others = any(name not in (here, "HEAD") for name in repo.tracked(remote))
+        else:
+            try:
+                name, others = repo.ask_default(remote)
+            except GitFailed as error:
+                raise GitFailed(
+                    "the default branch could not be asked of the remote",
+                    where=remote,
+                    hint=f"{error.hint}; --offline skips this",
+                ) from error
+            if name:
+                return name
+    if here is not None and not others:
+        return here
     raise MirrorError(
         "the default branch cannot be told",
         where=str(repo.top),

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mirror.errors import BadPage, NotBound
+from mirror.escape import unescape
 from mirror.git import Repository, TreeEntry
-from mirror.manifest import Entry, Header, decode_shard, read_header
+from mirror.keys import fact_key
+from mirror.manifest import REBUILT, Entry, Header, decode_shard, read_header
+from mirror.model import Record
+from mirror.parse import ParsedLine, parse
 from mirror.paths import BankFolder, PageName, page_name
 from mirror.source import SourceBank
 
+PAGE_LIMIT = 8 * 1024 * 1024
+"""A page larger than this is named, not read."""
+UNKNOWN = "0" * 40
+"""In a line that was rebuilt: whatever stands on the page, the mirror does not vouch for it."""
+_BOX = re.compile(r"\[[ xX]\]\s+")
+_STRIKE = re.compile(r"\A~~(.*)~~\Z")
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PAGE = re.compile(r"pages/([0-9a-f]{2})/([a-z0-9-]+--[0-9a-f]{16})\.md")
 
 
@@ -48,12 +59,18 @@ def read(repo: Repository, commit: str | None, folder: BankFolder) -> Wiki:
     prefix = f"{folder.root}/"
     tree = {path.removeprefix(prefix): entry for path, entry in repo.tree(commit, folder.root).items()}
     if not tree:
-        blocking = repo.entry(commit, folder.root)
-        if blocking is not None:
+        parts = folder.root.split("/")
+        for depth in range(1, len(parts) + 1):
+            path = "/".join(parts[:depth])
+            blocking = repo.entry(commit, path)
+            if blocking is None:
+                break
+            if blocking.mode == "040000":
+                continue
             what = {"160000": "a submodule", "120000": "a symlink"}.get(blocking.mode, "a file")
             raise NotBound(
                 f"{what} stands where the wiki's folder should",
-                where=folder.root,
+                where=path,
                 hint="name another wiki folder",
             )
         return Wiki(folder, commit)
@@ -70,6 +87,7 @@ def read(repo: Repository, commit: str | None, folder: BankFolder) -> Wiki:
     blobs = dict(repo.blobs([head.oid, *(entry.oid for entry in shards.values())]))
     header = read_header(blobs.get(head.oid, b""), where=folder.header)
     entries: dict[str, Entry] = {}
+    twice: set[str] = set()
     errors: list[BadPage] = []
     for path, entry in sorted(shards.items()):
         found, bad = decode_shard(blobs.get(entry.oid, b""), where=folder.path(path))
@@ -77,16 +95,57 @@ def read(repo: Repository, commit: str | None, folder: BankFolder) -> Wiki:
         for line in found:
             name = page_name(folder.bank_id, line.document_id)
             if path != f".mirror/{name.shard}.jsonl" or line.document_id in entries:
+                twice.add(line.document_id)
+                where = folder.path(path)
                 errors.append(
-                    BadPage(
-                        "a manifest line stands twice or in the wrong file",
-                        where=folder.path(path),
-                        hint="the next sync writes it anew from the bank",
-                    )
+                    BadPage("a manifest line stands twice or in the wrong file", where=where, hint=REBUILT)
                 )
                 continue
             entries[line.document_id] = line
-    return Wiki(folder, commit, header, entries, tree, tuple(errors))
+    for document_id in twice:
+        entries.pop(document_id, None)
+    wiki = Wiki(folder, commit, header, entries, tree, tuple(errors))
+    return replace(wiki, entries=entries | _rebuilt(repo, wiki))
+
+
+def _rebuilt(repo: Repository, wiki: Wiki) -> dict[str, Entry]:
+    """Lines for pages that the manifest does not name, with the records that the page itself shows.
+
+    A page without its line is no page that the mirror vouches for: it is read for marks, and written anew.
+    """
+    named = {page_name(wiki.folder.bank_id, i).page for i in wiki.entries}
+    lost = {
+        p: wiki.tree[p] for p in wiki.pages if p not in named and wiki.tree[p].mode in ("100644", "100755")
+    }
+    if not lost:
+        return {}
+    sizes = repo.sizes(entry.oid for entry in lost.values())
+    blobs = dict(repo.blobs(e.oid for e in lost.values() if sizes.get(e.oid, 0) <= PAGE_LIMIT))
+    found: dict[str, Entry] = {}
+    for path, entry in lost.items():
+        page = parse(blobs.get(entry.oid, b""), where=wiki.folder.path(path))
+        document_id = (page.front or {}).get("document")
+        if not isinstance(document_id, str) or page_name(wiki.folder.bank_id, document_id).page != path:
+            continue
+        records = {r.key: r for line in page.lines if line.retracted and (r := _record(line)) is not None}
+        found[document_id] = Entry(
+            document_id=document_id, page=UNKNOWN, records=tuple(records[key] for key in sorted(records))
+        )
+    return found
+
+
+def _record(line: ParsedLine) -> Record | None:
+    """The record that a retracted line shows; None where its text is not the fact's."""
+    body = line.body
+    if box := _BOX.match(body):
+        body = body[box.end() :]
+    text = unescape(_STRIKE.sub(r"\1", body))
+    if line.shown_hash or fact_key(text) != line.key:
+        return None
+    parts = unescape(line.note).split("; ")
+    when = parts.pop() if parts and _DAY.fullmatch(parts[-1]) else ""
+    by = parts.pop() if when and len(parts) > 1 else ""
+    return Record(key=line.key, text=text, reason="; ".join(parts), by=by, when=when)
 
 
 def check_identity(wiki: Wiki, bank: SourceBank) -> None:

@@ -16,7 +16,7 @@ from mirror import export, guard, listing, policies, state, wishes, worktree
 from mirror.apply import Failure, carry_out
 from mirror.errors import MirrorError, NotBound
 from mirror.export import Target, Written
-from mirror.git import Change, Repository
+from mirror.git import Change, Repository, check_room
 from mirror.listing import Busy, Snapshot
 from mirror.lock import held
 from mirror.manifest import Entry
@@ -30,6 +30,8 @@ from mirror.state import Wiki
 from mirror.wishes import Reading, RefusedEdit
 
 REPLANS = 3
+_KINDS = ("pages/00/x.md", "pages/00/x.txt", ".mirror/00.jsonl", ".mirror/header.json", "index/x.md")
+"""One path of each kind of file that the mirror writes."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -164,7 +166,7 @@ async def _once(
             + (f", remote {tips.remote_url}" if tips.remote_url else ""),
             hint="run `console mirror init` first, or repeat this with --yes",
         )
-    if repo.attribute(f"{folder.root}/pages/x.md", "filter") not in ("unspecified", "unset"):
+    if any(repo.filtered(folder.path(path)) for path in _KINDS):
         raise MirrorError(
             "a git filter (such as LFS) covers the wiki folder",
             where=folder.root,
@@ -188,16 +190,17 @@ async def _once(
             outcome = await carry_out(source, plan, base, progress)
             report.actions, report.failed, report.sent = outcome.done, outcome.failed, outcome.sent
             base = outcome.entries
+            erased = frozenset(action.document_id for action in outcome.done if action.kind == ERASE)
             if outcome.sent:
                 snapshot = await listing.take(source, progress)
-                erased = frozenset(action.document_id for action in outcome.done if action.kind == ERASE)
+            if outcome.sent or erased:
                 gone, unseen = await _confirm_gone(source, base, snapshot, wiki, options, erased)
                 base = {i: entry for i, entry in base.items() if i not in erased}
         waiting = _waiting(reading, report)
     if not options.export:
         return report
 
-    dirty = set() if options.branch else await asyncio.to_thread(repo.dirty, folder.root)
+    dirty = set() if options.branch else await asyncio.to_thread(repo.dirty, folder.root, folder.attributes)
     prefix = f"{folder.root}/"
     keep = keep_whole_shards(frozenset(path.removeprefix(prefix) for path in dirty), bank.bank_id, base)
     pending = await asyncio.to_thread(_pending, repo, folder, tips, reading, waiting)
@@ -218,6 +221,8 @@ async def _once(
         folder.attributes not in repo.tree(wiki.commit, folder.wiki.split("/")[0]) if report.first else False
     )
     changes = export.as_changes(target, wiki, attributes=attributes and folder.attributes not in dirty)
+    if not options.branch:
+        check_room(repo.top, [change.path for change in changes if change.data is not None])
     report.files = len(changes)
     if options.check:
         report.pending = report.pending or bool(changes)

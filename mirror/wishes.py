@@ -17,10 +17,8 @@ from mirror.overlay import Pending, pending_of
 from mirror.parse import ParsedPage, parse
 from mirror.paths import page_name
 from mirror.plan import Wish
-from mirror.state import Wiki
+from mirror.state import PAGE_LIMIT, Wiki
 
-PAGE_LIMIT = 8 * 1024 * 1024
-"""A page larger than this is named, not read."""
 _SQUASHED = re.compile(r"\(#(\d+)\)\s*$")
 _MERGED = re.compile(r"(?:Merge pull request #(\d+)|Merge branch '.*'.*\(#(\d+)\)|\bMerge request .*!(\d+))")
 

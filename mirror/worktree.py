@@ -13,13 +13,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from mirror.errors import Locked, MirrorError
-from mirror.git import Change, Repository, inside, remove_file, write_file
+from mirror.git import Change, Repository, inside, remove_file, temporary_of, write_file
 from mirror.lock import state_dir
 from mirror.manifest import blob_id
 
 
 def _note_path(repo: Repository, slug: str) -> Path:
-    return state_dir(repo.common_dir) / f"{slug}.pending.json"
+    """In the work tree's own git folder: another work tree's run must not overwrite it."""
+    return state_dir(repo.git_dir) / f"{slug}.pending.json"
 
 
 def check_index(repo: Repository) -> None:
@@ -37,13 +38,15 @@ def land(repo: Repository, slug: str, ref: str, commit: str, old: str | None, ch
     """Move ``ref`` from ``old`` to ``commit``, write the files, set the index. False: somebody moved it first."""
     check_index(repo)
     note = _note_path(repo, slug)
-    note.parent.mkdir(parents=True, exist_ok=True)
-    write_file(
-        note,
-        json.dumps(
-            {"ref": ref, "old": old, "new": commit, "top": str(repo.top), "paths": [c.path for c in changes]}
-        ).encode("ascii"),
-    )
+    value = {"ref": ref, "old": old, "new": commit, "paths": [c.path for c in changes]}
+    try:
+        write_file(note, json.dumps(value).encode("ascii"))
+    except OSError as error:
+        raise MirrorError(
+            "the run's note could not be written",
+            where=str(note),
+            hint=f"{error.strerror or error}; nothing was moved",
+        ) from error
     if not repo.update_ref(ref, commit, old):
         note.unlink(missing_ok=True)
         return False
@@ -61,12 +64,16 @@ def _write_out(repo: Repository, changes: list[Change]) -> None:
             else:
                 write_file(path, change.data)
     except OSError as error:
-        raise MirrorError(
-            "the commit stands, but its files could not be written",
-            where=str(error.filename or repo.top),
-            hint=f"{error.strerror or error}; make room, then run this again and they are written",
-        ) from error
+        raise _not_written(repo, error) from error
     repo.set_index({c.path: None if c.data is None else blob_id(c.data) for c in changes})
+
+
+def _not_written(repo: Repository, error: OSError) -> MirrorError:
+    return MirrorError(
+        "the commit stands, but its files could not be written",
+        where=str(error.filename or repo.top),
+        hint=f"{error.strerror or error}; make room, then run this again and they are written",
+    )
 
 
 def repair(repo: Repository, slug: str) -> int:
@@ -78,14 +85,12 @@ def repair(repo: Repository, slug: str) -> int:
     try:
         value = json.loads(note.read_text(encoding="utf-8"))
         ref, old, new = str(value["ref"]), value["old"], str(value["new"])
-        top, paths = str(value["top"]), [str(path) for path in value["paths"]]
+        paths = [str(path) for path in value["paths"]]
     except FileNotFoundError:
         return 0
     except (OSError, ValueError, KeyError, TypeError):
         with suppress(OSError):
             note.unlink()
-        return 0
-    if top != str(repo.top):
         return 0
     tip = repo.resolve(ref)
     moved = tip is not None and repo.resolve(new) is not None and (tip == new or repo.is_ancestor(new, tip))
@@ -100,18 +105,22 @@ def repair(repo: Repository, slug: str) -> int:
     blobs = dict(repo.blobs(after[p] for p in paths if p in after))
     entries: dict[str, str | None] = {}
     count = 0
-    for path in paths:
-        file = inside(repo.top, path)
-        stands = blob_id(file.read_bytes()) if file.is_file() and not file.is_symlink() else None
-        if stands == before.get(path) and stands != after.get(path):
-            if path in after:
-                write_file(file, blobs[after[path]])
-            else:
-                remove_file(file, repo.top)
-            count += 1
-        if staged.get(path) == before.get(path) and staged.get(path) != after.get(path):
-            entries[path] = after.get(path)
-            count += 1
+    try:
+        for path in paths:
+            file = inside(repo.top, path)
+            temporary_of(file).unlink(missing_ok=True)
+            stands = blob_id(file.read_bytes()) if file.is_file() and not file.is_symlink() else None
+            if stands == before.get(path) and stands != after.get(path):
+                if path not in after:
+                    remove_file(file, repo.top)
+                elif after[path] in blobs:
+                    write_file(file, blobs[after[path]])
+                count += 1
+            if staged.get(path) == before.get(path) and staged.get(path) != after.get(path):
+                entries[path] = after.get(path)
+                count += 1
+    except OSError as error:
+        raise _not_written(repo, error) from error
     if entries:
         repo.set_index(entries)
     note.unlink(missing_ok=True)

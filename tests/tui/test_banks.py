@@ -144,10 +144,11 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-async def test_a_hostile_name_is_only_text(opened: Opened, name: str) -> None:
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)])
+async def test_a_hostile_name_is_only_text(opened: Opened, name: str, size: tuple[int, int]) -> None:
     store = FakeStore([name, "zz-last"])
     store.add_document(name, name, name, [name], tags=(name,), retain_params={"context": name})
-    async with opened(store) as pilot:
+    async with opened(store, size=size) as pilot:
         before = picture(pilot.app)
         rows = [line for line in before.split("\n") if "zz-last" in line]
         assert rows and "\x1b" not in before and "\u202e" not in before

@@ -18,10 +18,8 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("method", "fault"),
-    [("list_documents", fault) for fault in FAULTS] + [(method, "500") for method in PLACES],
-)
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("method", PLACES)
 async def test_an_error_stays_until_the_retry_works(
     opened: Opened, store: FakeStore, method: str, fault: str
 ) -> None:
