@@ -9,6 +9,9 @@
   * BadPage                a page or manifest line that cannot be read
   * SourceIncomplete       the bank's listing did not add up
   * GitFailed              git refused, or was killed
+    * PushRefused          the remote did not take the push
+      * Protected          the branch takes no direct push
+  * SecretsFound           something secret would have left this machine
   * CurationFailed         the bank did not take one change; the others go on
 """
 
@@ -71,6 +74,20 @@ class SourceIncomplete(MirrorError):
 
 class GitFailed(MirrorError):
     """git refused or died."""
+
+
+class PushRefused(GitFailed):
+    """The remote did not take the push, and a second try would end the same."""
+
+
+class Protected(PushRefused):
+    """The branch takes no direct push."""
+
+
+class SecretsFound(MirrorError):
+    """Something secret would have left this machine. The message holds rule and path, never the value."""
+
+    exit_code = 6
 
 
 class CurationFailed(MirrorError):

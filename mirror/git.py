@@ -223,15 +223,33 @@ class Repository:
         value = self._run(["config", "--get", f"{section}.{option}"], check=False).stdout
         return value.decode("utf-8", "replace").rstrip("\r\n")
 
-    def _remote(self, args: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    def _remote(self, args: Sequence[str], *, check: bool = True) -> subprocess.CompletedProcess[bytes]:
         """A command that speaks to a remote: nobody is asked anything, and nothing is tidied up in passing."""
-        return self._run(["-c", "core.askPass=", "-c", "gc.auto=0", "-c", "maintenance.auto=false", *args])
+        return self._run(
+            ["-c", "core.askPass=", "-c", "gc.auto=0", "-c", "maintenance.auto=false", *args], check=check
+        )
 
     def fetch(self, remote: str, branch: str) -> None:
         """Update the remote-tracking ref of one branch. Raises GitFailed."""
         ref = f"refs/remotes/{remote}/{branch}"
         options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"]
         self._remote(["fetch", *options, remote, f"+refs/heads/{branch}:{ref}"])
+
+    def push(self, remote: str, commit: str, ref: str) -> tuple[int, str, str]:
+        """(exit code, what ``--porcelain`` says, stderr) of one push without force."""
+        args = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", "--", remote]
+        done = self._remote([*args, f"{commit}:{ref}"], check=False)
+        return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+    def fast_forward(self, commit: str) -> str:
+        """Bring branch, index and files of a work tree to a descendant; '' or why git would not."""
+        done = self._run(["merge", "--ff-only", "--quiet", commit], check=False)
+        return _line(done.stderr) or f"exit {done.returncode}" if done.returncode else ""
+
+    def count_between(self, old: str | None, new: str) -> int:
+        """Commits of ``new`` that ``old`` does not have."""
+        text = self._text("rev-list", "--count", new, *([f"^{old}"] if old else []), check=False)
+        return int(text) if text.isdigit() else 0
 
     def known_default(self, remote: str) -> str | None:
         """The remote's default branch as the clone noted it."""
@@ -644,6 +662,11 @@ def _is_dir(path: Path) -> bool:
         return path.is_dir()
     except OSError:  # such as a name too long, a folder that may not be entered
         return False
+
+
+def printable_line(error: object) -> str:
+    """The line of git's output that says what went wrong, fit for a message."""
+    return _line(error)
 
 
 def _line(error: object) -> str:

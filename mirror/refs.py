@@ -36,8 +36,18 @@ class Tips:
     """Tip of the mirror's own branch, here or on the remote."""
     local_branch: str | None = None
     """What the target ref is now: the old value of the compare-and-swap."""
+    also: str | None = None
+    """The mirror's own branch here, where it and the remote's went different ways: both are merged."""
+    default_name: str = ""
+    upstream: str | None = None
+    """The remote's tip of ``target``, as far as it is known."""
     remote: str = ""
     remote_url: str = ""
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """Every tip of the mirror's own branch."""
+        return tuple(tip for tip in (self.branch, self.also) if tip is not None)
 
 
 def find_tips(repo: Repository, bank_id: str, wanted: Wanted) -> Tips:
@@ -56,7 +66,17 @@ def find_tips(repo: Repository, bank_id: str, wanted: Wanted) -> Tips:
     if current is None:
         raise behind("HEAD is detached", str(repo.top))
     if wanted.here:
-        return Tips(target=current, default=repo.resolve("HEAD"), remote=remote, remote_url=url)
+        theirs = (
+            repo.resolve(f"refs/remotes/{remote}/{current.removeprefix('refs/heads/')}") if remote else None
+        )
+        return Tips(
+            target=current,
+            default=repo.resolve("HEAD"),
+            default_name=name,
+            upstream=theirs,
+            remote=remote,
+            remote_url=url,
+        )
     if current != f"refs/heads/{name}":
         raise behind(
             f"this work tree is on {current.removeprefix('refs/heads/')}, the default branch is {name}",
@@ -64,7 +84,9 @@ def find_tips(repo: Repository, bank_id: str, wanted: Wanted) -> Tips:
         )
     if upstream and (tip is None or not repo.is_ancestor(upstream, tip)):
         raise behind(f"{name} is behind {remote}/{name}", str(repo.top))
-    return Tips(target=current, default=tip, remote=remote, remote_url=url)
+    return Tips(
+        target=current, default=tip, default_name=name, upstream=upstream, remote=remote, remote_url=url
+    )
 
 
 def _remote(repo: Repository) -> str:
@@ -159,25 +181,26 @@ def _branch_tips(
     local = repo.resolve(target)
     theirs: str | None = None
     if remote:
-        if not wanted.offline and repo.remote_has_branch(remote, branch_name(bank_id)):
+        there = wanted.offline or repo.remote_has_branch(remote, branch_name(bank_id))
+        if there and not wanted.offline:
             repo.fetch(remote, branch_name(bank_id))
-        theirs = repo.resolve(f"refs/remotes/{remote}/{branch_name(bank_id)}")
-    branch = local or theirs
+        # A remote that has the branch no more (merged, then deleted) has no tip, whatever was fetched once.
+        theirs = repo.resolve(f"refs/remotes/{remote}/{branch_name(bank_id)}") if there else None
+    branch, also = local or theirs, None
     if local and theirs and local != theirs:
         if repo.is_ancestor(local, theirs):
             branch = theirs
         elif not repo.is_ancestor(theirs, local):
-            raise MirrorError(
-                f"{branch_name(bank_id)} here and on {remote} went different ways",
-                where=str(repo.top),
-                hint=f"delete the local one (git branch -D {branch_name(bank_id)}) or merge the two",
-            )
+            branch, also = theirs, local
     return Tips(
         target=target,
         default=default,
         on_branch=True,
         branch=branch,
         local_branch=local,
+        also=also,
+        default_name=name,
+        upstream=theirs,
         remote=remote,
         remote_url=url,
     )

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from mirror import export, guard, listing, policies, state, wishes, worktree
+from mirror import export, guard, landing, listing, policies, state, wishes, worktree
 from mirror.apply import Failure, carry_out
 from mirror.errors import MirrorError, NotBound
 from mirror.export import Target, Written
@@ -54,6 +54,8 @@ class Options:
     rebind: bool = False
     check: bool = False
     """Say what would be done, write nothing."""
+    push: bool = False
+    """Push what landed, without force; a lost race is planned again."""
     max_gone: int | None = None
     max_retractions: int | None = None
     apply: bool = True
@@ -71,6 +73,10 @@ class Report:
     folder: str
     branch: str
     commit: str | None = None
+    default_branch: str = ""
+    pushed: bool = False
+    differs: bool = False
+    """On the mirror's branch: it holds something that the default branch does not."""
     first: bool = False
     documents: int = 0
     """In the bank."""
@@ -90,6 +96,8 @@ class Report:
     unread: list[str] = field(default_factory=list)
     """Manifest lines that could not be read, ``path:line: what``."""
     repaired: int = 0
+    tries: int = 1
+    """Plans that were made: more than one where somebody else moved the branch first."""
     remote: str = ""
     origin: str = ""
     pending: bool = False
@@ -129,22 +137,28 @@ async def _locked(source: Bank, repo: Repository, options: Options, progress: Pr
         repaired = (
             0 if options.branch or options.check else await asyncio.to_thread(worktree.repair, repo, slug)
         )
+        earlier: list[Report] = []
         for _ in range(REPLANS):
-            report = await _once(source, bank, repo, options, progress)
-            if report is not None:
+            report, landed = await _once(source, bank, repo, options, progress)
+            if landed:
                 report.repaired = repaired
+                report.tries = len(earlier) + 1
+                # What a lost round sent stays sent: the last one found it done and would not name it.
+                report.actions = [*(a for lost in earlier for a in lost.actions), *report.actions]
+                report.sent += sum(lost.sent for lost in earlier)
                 return report
+            earlier.append(report)
     raise MirrorError(
         f"the branch moved {REPLANS} times while the wiki was written",
         where=str(repo.top),
-        hint="nothing was written; run this again when the repository is quieter",
+        hint="no page was written; run this again when the repository is quieter",
     )
 
 
 async def _once(
     source: Bank, bank: SourceBank, repo: Repository, options: Options, progress: Progress | None
-) -> Report | None:
-    """One plan and its landing; None when the branch moved meanwhile."""
+) -> tuple[Report, bool]:
+    """One plan and its landing; False when the branch moved meanwhile."""
     folder = BankFolder(wiki_path(options.wiki), bank.bank_id)
     tips = await asyncio.to_thread(find_tips, repo, bank.bank_id, options)
     wiki, base = await asyncio.to_thread(read_base, repo, folder, tips)
@@ -152,6 +166,7 @@ async def _once(
         bank_id=bank.bank_id,
         folder=folder.root,
         branch=tips.target.removeprefix("refs/heads/"),
+        default_branch=tips.default_name,
         first=wiki.header is None,
         remote=tips.remote_url,
         origin=bank.origin,
@@ -198,7 +213,7 @@ async def _once(
                 base = {i: entry for i, entry in base.items() if i not in erased}
         waiting = _waiting(reading, report)
     if not options.export:
-        return report
+        return report, True
 
     dirty = set() if options.branch else await asyncio.to_thread(repo.dirty, folder.root, folder.attributes)
     prefix = f"{folder.root}/"
@@ -226,10 +241,38 @@ async def _once(
     report.files = len(changes)
     if options.check:
         report.pending = report.pending or bool(changes)
-        return report
-    if not await asyncio.to_thread(_needed, repo, folder, tips, wiki, changes):
-        return report
-    return await asyncio.to_thread(_land, repo, bank, tips, changes, report)
+        return report, True
+    return report, await asyncio.to_thread(_land, repo, bank, folder, wiki, tips, changes, report, options)
+
+
+def _land(
+    repo: Repository,
+    bank: SourceBank,
+    folder: BankFolder,
+    wiki: Wiki,
+    tips: Tips,
+    changes: list[Change],
+    report: Report,
+    options: Options,
+) -> bool:
+    """Commit and move the branch, here and with ``push`` on the remote; False when somebody was first."""
+    new = landing.needed(repo, folder, tips, wiki, changes)
+    commit = landing.make(repo, bank, tips, changes, report) if new else None
+    if tips.on_branch:
+        report.differs = landing.differs(repo, folder, tips.default, commit or tips.branch)
+    if options.push:
+        landed = landing.there(repo, bank, tips, commit, changes, report, open_changes=report.differs)
+        if not landed:
+            landing.catch_up(repo, tips)
+        if report.branch == tips.default_name:
+            report.differs = False
+        return landed
+    if commit is None:
+        return True
+    if not landing.here(repo, bank, tips, commit, changes):
+        return False
+    report.commit = commit
+    return True
 
 
 def read_base(repo: Repository, folder: BankFolder, tips: Tips) -> tuple[Wiki, dict[str, Entry]]:
@@ -240,15 +283,16 @@ def read_base(repo: Repository, folder: BankFolder, tips: Tips) -> tuple[Wiki, d
     wiki = state.read(repo, tips.default, folder)
     if tips.branch is None or tips.branch == tips.default:
         return wiki, dict(wiki.entries)
-    branch = state.read(repo, tips.branch, folder)
-    common = repo.merge_base(tips.default, tips.branch) if tips.default else None
-    base = state.read(repo, common, folder)
-    merged = state.merged_entries(base, wiki, branch)
-    if wiki.header is None:
-        wiki = Wiki(
-            folder, wiki.commit, branch.header, wiki.entries, wiki.tree, (*wiki.errors, *branch.errors)
-        )
-    return wiki, merged
+    merged = dict(wiki.entries)
+    header, errors = wiki.header, wiki.errors
+    for tip in tips.branches:
+        branch = state.read(repo, tip, folder)
+        common = repo.merge_base(tips.default, tip) if tips.default else None
+        base = state.read(repo, common, folder)
+        merged = state.merged_entries(base, replace(wiki, entries=merged), branch)
+        if header is None:
+            header, errors = branch.header, (*errors, *branch.errors)
+    return replace(wiki, header=header, errors=errors), merged
 
 
 def _waiting(reading: Reading, report: Report) -> set[tuple[str, str | None]]:
@@ -266,13 +310,16 @@ def _pending(
     pending = reading.pending(done)
     if not tips.on_branch or tips.branch is None or tips.branch == tips.default:
         return pending
-    branch = state.read(repo, tips.branch, folder)
-    open_marks = wishes.read(repo, branch, branch.entries, who=False)
-    for document_id, theirs in open_marks.pending(done).items():
-        ours = pending.get(document_id)
-        pending[document_id] = (
-            theirs if ours is None else Pending({**theirs.lines, **ours.lines}, ours.status or theirs.status)
-        )
+    for tip in tips.branches:
+        branch = state.read(repo, tip, folder)
+        open_marks = wishes.read(repo, branch, branch.entries, who=False)
+        for document_id, theirs in open_marks.pending(done).items():
+            ours = pending.get(document_id)
+            pending[document_id] = (
+                theirs
+                if ours is None
+                else Pending({**theirs.lines, **ours.lines}, ours.status or theirs.status)
+            )
     return pending
 
 
@@ -337,71 +384,6 @@ def _fill(report: Report, target: Target, dirty: list[str]) -> None:
     report.written = sorted(target.written, key=lambda w: w.path)
     report.busy = sorted(target.busy.values(), key=lambda b: b.document_id)
     report.skipped = dirty
-
-
-def _needed(repo: Repository, folder: BankFolder, tips: Tips, wiki: Wiki, changes: list[Change]) -> bool:
-    """Whether a commit would say anything new. On the mirror's branch: against that branch."""
-    if tips.branch is None:
-        return bool(changes)
-    want = {path: entry.oid for path, entry in repo.tree(tips.default, folder.root).items()}
-    from mirror.manifest import blob_id
-
-    for change in changes:
-        if change.data is None:
-            want.pop(change.path, None)
-        elif change.path.startswith(f"{folder.root}/"):
-            want[change.path] = blob_id(change.data)
-    has = {path: entry.oid for path, entry in repo.tree(tips.branch, folder.root).items()}
-    if want != has:
-        return True
-    if not changes or tips.default is None:
-        return False
-    # The branch says it already; it needs a new commit only when the default branch touched the folder since.
-    common = repo.merge_base(tips.default, tips.branch)
-    return common is None or repo.tree(common, folder.root) != repo.tree(tips.default, folder.root)
-
-
-def _message(bank: SourceBank, report: Report) -> str:
-    parts = [
-        f"{count} {what}"
-        for count, what in (
-            (report.added, "added"),
-            (report.changed, "changed"),
-            (report.restored, "restored"),
-            (report.removed, "removed"),
-        )
-        if count
-    ]
-    return f"mirror {bank_slug(bank.bank_id)}: {', '.join(parts) or 'side files'}\n"
-
-
-def _land(
-    repo: Repository, bank: SourceBank, tips: Tips, changes: list[Change], report: Report
-) -> Report | None:
-    slug = bank_slug(bank.bank_id)
-    if not tips.on_branch:
-        worktree.check_index(repo)
-        commit = repo.commit(
-            changes,
-            parents=[tips.default] if tips.default else [],
-            tree_of=tips.default,
-            message=_message(bank, report),
-            slug=slug,
-        )
-        if not worktree.land(repo, slug, tips.target, commit, tips.default, changes):
-            return None
-        report.commit = commit
-        return report
-    # Always both: the tip that people may have edited, and the default tip that this run judged. The tree is the
-    # default tip's with the regenerated folder, so that merging it never conflicts.
-    parents = list(dict.fromkeys(tip for tip in (tips.branch, tips.default) if tip is not None))
-    commit = repo.commit(
-        changes, parents=parents, tree_of=tips.default, message=_message(bank, report), slug=slug
-    )
-    if not repo.update_ref(tips.target, commit, tips.local_branch):
-        return None
-    report.commit = commit
-    return report
 
 
 __all__ = ["Options", "Progress", "Report", "branch_name", "sync"]

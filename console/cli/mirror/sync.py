@@ -31,10 +31,15 @@ _MAX_ERASE = click.option(
     metavar="N",
     help="Allow N pages marked `erased` to be deleted for good.",
 )
+_PUSH = click.option(
+    "--push", is_flag=True, help="Push what landed, never by force; a lost race is planned again."
+)
 
 
 def _options(place: Place, **more_options: Any) -> Options:
     erase = more_options.pop("max_erase", 0)
+    if more_options.get("push") and place.offline:
+        raise click.UsageError("--push needs the remote, --offline leaves it alone: give one of them")
     return Options(
         wiki=place.wiki,
         branch=place.branch,
@@ -49,11 +54,12 @@ def _options(place: Place, **more_options: Any) -> Options:
 @command("init")
 @place_options
 @click.option("--rebind", is_flag=True, help="Bind the wiki to a bank that was deleted and made again.")
+@_PUSH
 @_MAX_GONE
 @pass_state
-def init(state: State, place: Place, rebind: bool, max_gone: int | None) -> int:
+def init(state: State, place: Place, rebind: bool, push: bool, max_gone: int | None) -> int:
     """Bind a wiki folder to the bank and write its first pages, in one commit."""
-    return _sync(state, place, _options(place, first=True, rebind=rebind, max_gone=max_gone))
+    return _sync(state, place, _options(place, first=True, rebind=rebind, push=push, max_gone=max_gone))
 
 
 @command("sync")
@@ -61,12 +67,19 @@ def init(state: State, place: Place, rebind: bool, max_gone: int | None) -> int:
 @click.option(
     "--check", is_flag=True, help="Say what would be done, do nothing; exit 2 when there is something."
 )
+@_PUSH
 @_MAX_GONE
 @_MAX_RETRACTIONS
 @_MAX_ERASE
 @pass_state
 def sync(
-    state: State, place: Place, check: bool, max_gone: int | None, max_retractions: int | None, max_erase: int
+    state: State,
+    place: Place,
+    check: bool,
+    push: bool,
+    max_gone: int | None,
+    max_retractions: int | None,
+    max_erase: int,
 ) -> int:
     """Carry merged marks to the bank, then bring the wiki up to it, in one commit.
 
@@ -76,6 +89,7 @@ def sync(
         place,
         first=state.yes,
         check=check,
+        push=push,
         max_gone=max_gone,
         max_retractions=max_retractions,
         max_erase=max_erase,
@@ -181,7 +195,10 @@ def _sync(state: State, place: Place, options: Options, *, details: bool = False
         if options.export:
             say(f"would write {counts}" if report.files else "nothing to write")
     elif report.commit:
-        say(f"{counts or 'side files'}: commit {report.commit[:12]} on {report.branch}")
+        pushed = ", pushed" if report.pushed else ""
+        say(f"{counts or 'side files'}: commit {report.commit[:12]} on {report.branch}{pushed}")
+    elif report.pushed:
+        say(f"nothing to write; {report.branch} was pushed")
     elif options.export:
         say(f"nothing to write: {report.unchanged:,} pages are up to date")
     if details:
