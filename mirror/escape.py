@@ -32,11 +32,15 @@ _START = re.compile(r"(?:#{1,6}|[-+*])(?= |\Z)|>|(?:[-_*=] ?){3,}\Z|[-+*](?=[-+*
 _ORDERED = re.compile(r"(\d{1,9})([.)])(?= |\Z)")
 _BACKSLASH = re.compile(rf"\\(?=[{_PUNCTUATION}]|\Z)")
 _UNESCAPE = re.compile(rf"\\([{_PUNCTUATION}])|<((?:https?|ftp)://[^\s<>]*)>", re.IGNORECASE)
-_SPECIAL = re.compile(r"[\\`*_\[\]<>&~$:#+=|.\-]|\A[\d]|www", re.IGNORECASE)
+# What a sentence rarely holds: without any of these, only its start and bare addresses can be markdown.
+_SPECIAL = re.compile(r"[\\`*_\[\]<>&~$]")
+_MARKUP = re.compile(r"_+|[\\`*\[\]<&~$]")
 
 
 def visible(text: str) -> str:
     """Hidden characters as ``⟨U+XXXX⟩``; a literal ``⟨U+`` too, so that it can be read back."""
+    if text.isascii() and text.isprintable():
+        return text
     return _INVISIBLE.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
 
 
@@ -49,11 +53,12 @@ def escape(text: str, *, struck: bool = False) -> str:
     """One line of markdown. ``struck``: it will stand between ``~~``."""
     shown = visible(fold(text))
     if not _SPECIAL.search(shown):
-        return shown
+        line = _plain(shown, _NOTHING, " ", " ", last=True) if "://" in shown else _break_schemes(shown)
+        return _start(line, shown)
     spans = _spans(shown)
     rest = "".join(piece for piece, code in spans if not code)
     rules = _Rules(
-        brackets=bool(_LINKS.search(rest)) or rest.startswith("["),
+        brackets=("[" in rest or "]" in rest) and _LINKS.search(rest) is not None,
         tildes=struck or rest.count("~") > 1,
         dollars=rest.count("$") > 1 or shown.count("$") > 1,
         backticks=all(not code for _, code in spans),
@@ -77,6 +82,9 @@ class _Rules:
         self.tildes = tildes
         self.dollars = dollars
         self.backticks = backticks
+
+
+_NOTHING = _Rules(brackets=False, tildes=False, dollars=False, backticks=False)
 
 
 def _spans(text: str) -> list[tuple[str, bool]]:
@@ -106,6 +114,8 @@ def _spans(text: str) -> list[tuple[str, bool]]:
 
 
 def _plain(piece: str, rules: _Rules, before: str, after: str, *, last: bool) -> str:
+    if "://" not in piece:
+        return _words(piece, rules, before, after, last=last)
     out: list[str] = []
     at = 0
     for match in _URL.finditer(piece):
@@ -128,52 +138,44 @@ def _plain(piece: str, rules: _Rules, before: str, after: str, *, last: bool) ->
 def _words(text: str, rules: _Rules, before: str, after: str, *, last: bool) -> str:
     if not text:
         return ""
-    out: list[str] = []
-    size = len(text)
-    for index, char in enumerate(text):
-        previous = text[index - 1] if index else before
-        following = text[index + 1] if index + 1 < size else after
-        if char == "\\":
-            end = last and index + 1 == size
-            out.append("\\\\" if end or following in _ASCII_PUNCTUATION else "\\")
-        elif char == "_":
-            out.append("_" if _inside_word(text, index, before, after) else "\\_")
-        elif char == "*":
-            out.append("*" if previous == " " and following == " " else "\\*")
-        elif char == "`" and rules.backticks:
-            out.append("\\`")
-        elif char in "[]" and rules.brackets:
-            out.append(f"\\{char}")
-        elif char == "~" and rules.tildes:
-            out.append("\\~")
-        elif char == "$" and rules.dollars:
-            out.append("\\$")
-        elif char == "<" and (following.isalpha() or following in "/!?<"):
-            out.append("\\<")
-        elif char == "&" and _ENTITY.match(text, index):
-            out.append("\\&")
-        else:
-            out.append(char)
-    return _SCHEME.sub(_break_scheme, "".join(out))
+
+    def escaped(match: re.Match[str]) -> str:
+        found = match[0]
+        char = found[0]
+        start, end = match.span()
+        if char == "_":
+            previous = text[start - 1] if start else before
+            following = text[end] if end < len(text) else after
+            return found if previous.isalnum() and following.isalnum() else "\\_" * len(found)
+        if char == "[" or char == "]":
+            return f"\\{char}" if rules.brackets else char
+        if char == "`":
+            return "\\`" if rules.backticks else char
+        if char == "~":
+            return "\\~" if rules.tildes else char
+        if char == "$":
+            return "\\$" if rules.dollars else char
+        if char == "&":
+            return "\\&" if _ENTITY.match(text, start) else char
+        following = text[end] if end < len(text) else after
+        if char == "*":
+            previous = text[start - 1] if start else before
+            return "*" if previous == " " and following == " " else "\\*"
+        if char == "<":
+            return "\\<" if following.isalpha() or following in "/!?<" else char
+        return "\\\\" if following in _ASCII_PUNCTUATION or (last and end == len(text)) else "\\"
+
+    return _break_schemes(_MARKUP.sub(escaped, text))
 
 
 _ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
-def _inside_word(text: str, index: int, before: str, after: str) -> bool:
-    left = index
-    while left > 0 and text[left - 1] == "_":
-        left -= 1
-    right = index + 1
-    while right < len(text) and text[right] == "_":
-        right += 1
-    one = text[left - 1] if left else before
-    other = text[right] if right < len(text) else after
-    return one.isalnum() and other.isalnum()
-
-
-def _break_scheme(match: re.Match[str]) -> str:
-    return f"{match[0]}\\"
+def _break_schemes(text: str) -> str:
+    """What GitHub links without being asked."""
+    if ":" in text or "www." in text.lower():
+        return _SCHEME.sub(lambda match: f"{match[0]}\\", text)
+    return text
 
 
 def _start(line: str, shown: str) -> str:

@@ -35,6 +35,8 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def quote(text: str) -> str:
     """A double-quoted scalar on one line, without any character that hides."""
+    if text.isascii() and text.isprintable() and "\\" not in text and '"' not in text:
+        return f'"{text}"'
     text = _BRACKETED.sub(lambda match: f"\u27e6U+{ord(match[0]):04X}\u27e7", text)
     return f'"{_ESCAPE.sub(_escaped, text)}"'
 

@@ -30,8 +30,13 @@ _HIDDEN = (
 # U+FE0F after a symbol only asks for its emoji look; anywhere else, and repeated, it hides.
 _STRAY_FE0F = "(?<![#*0-9\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff])\ufe0f"
 HIDDEN = f"[{_HIDDEN}]|{_STRAY_FE0F}"
-_NEEDS_ESCAPE = re.compile(f"{HIDDEN}|[ \\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=\\n|$)")
-_ESCAPED = re.compile(f"{HIDDEN}|\\\\|[ \\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000](?=\\n|\\Z)")
+_ONE_HIDDEN = re.compile(f"[{_HIDDEN}]")
+_STRAY = re.compile(_STRAY_FE0F)
+_BLANKS = (
+    " \t\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+)
+_BLANK_ENDS = tuple(f"{blank}\n" for blank in _BLANKS)
+_ESCAPED = re.compile(f"{HIDDEN}|\\\\|[{_BLANKS}](?=\\n|\\Z)")
 _UNESCAPE = re.compile(r"\\(\\|r|t|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 
 
@@ -49,7 +54,7 @@ def encode(text: str) -> TextFile:
     final = text.endswith("\n")
     body = text[:-1] if final else text
     modes: list[str] = []
-    if _NEEDS_ESCAPE.search(body):
+    if _needs_escape(body):
         body = _ESCAPED.sub(_escape, body)
         modes.append("escaped")
     mark = next((m for m in MARKS if m not in body), None)
@@ -75,6 +80,16 @@ def decode(data: bytes, mode: str, *, final_newline: bool) -> str:
     if "escaped" in words:
         text = _UNESCAPE.sub(_unescape, text)
     return text + "\n" if final_newline else text
+
+
+def _needs_escape(body: str) -> bool:
+    """Asked in parts, cheapest first: nearly every text says no."""
+    return (
+        any(end in body for end in (_BLANK_ENDS[:2] if body.isascii() else _BLANK_ENDS))
+        or body.endswith(tuple(_BLANKS))
+        or _ONE_HIDDEN.search(body) is not None
+        or ("\ufe0f" in body and _STRAY.search(body) is not None)
+    )
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -108,6 +123,8 @@ def width(text: str) -> int:
 
 def _longest(body: str) -> int:
     """At least the widest line's columns, without measuring short ones."""
+    if body.isascii():
+        return max(map(len, body.split("\n")))
     return max((width(line) if len(line) * 2 > COLUMNS else 0 for line in body.split("\n")), default=0)
 
 

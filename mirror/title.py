@@ -52,8 +52,11 @@ def clip(text: str, columns: int = COLUMNS) -> str:
         return text
     room = columns - 1
     end = 0
-    while (room := room - width(text[end])) >= 0:
-        end += 1
+    if text.isascii():
+        end = room
+    else:
+        while (room := room - width(text[end])) >= 0:
+            end += 1
     blank = text.rfind(" ", 0, end)
     if blank > end * 2 // 3:
         end = blank

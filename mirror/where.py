@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
 
 from mirror.keys import fold
 
-_WORD = re.compile(r"[a-z0-9_]{2,}|[^\W\d_a-z]", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9_]{3,}|[^\W\d_a-z]", re.IGNORECASE)
 _ENDS = 60
 """Characters of a chunk's start and end that are looked for."""
+_SEEN = 200
+"""A word that stands in more lines than this says little: later ones are not counted."""
+_LEAST, _ENOUGH, _BETTER = 0.25, 0.6, 1.3
+"""Shares of a fact's words: what names a line at all, what ends the search, what a later line must be better by."""
 
 
 class Locator:
@@ -37,7 +40,6 @@ class Locator:
             at += len(piece)
         self._text = "".join(parts)
         self._starts = starts
-        self._at = 0
         self._index: dict[str, list[int]] | None = None
 
     def find(self, fact: str) -> tuple[int, int] | None:
@@ -45,11 +47,9 @@ class Locator:
         wanted = fold(fact)
         if not wanted:
             return None
-        at = self._text.find(wanted, self._at)
-        if at < 0:
-            at = self._text.find(wanted)
+        # Always the first place: what a growing text says again later must not move an older fact's line.
+        at = self._text.find(wanted)
         if at >= 0:
-            self._at = at
             line = self._line(at)
             return line, line
         best = self._by_words(wanted)
@@ -69,22 +69,37 @@ class Locator:
         return bisect_right(self._starts, at)
 
     def _by_words(self, wanted: str) -> int:
-        """The line that shares most rare words with the fact; 0 for none worth naming."""
+        """The line that shares most of a reworded fact's words, 0 for none worth naming.
+
+        Weights come from the fact alone and earlier lines win, so that text which is appended rarely moves a hint.
+        """
         if self._index is None:
-            self._index = {}
-            for number, line in enumerate(self._lines, 1):
-                for word in set(_WORD.findall(line.lower())):
-                    self._index.setdefault(word, []).append(number)
-        scores: Counter[int] = Counter()
-        total = 0.0
-        for word in sorted(set(_WORD.findall(wanted.lower()))):
-            lines = self._index.get(word, ())
-            total += 1
-            if len(lines) > 200:
-                continue
-            for number in lines:
-                scores[number] += 1000 // len(lines)
-        if not scores or not total:
-            return 0
-        best = max(scores.values())
-        return min(number for number, score in scores.items() if score == best) if best >= 300 else 0
+            self._index = _lines_of_words(self._lines)
+        index = self._index
+        scores: dict[int, int] = {}
+        total = 0
+        for word in set(_WORD.findall(wanted.lower())):
+            # Short words are the ones that every line has.
+            weight = min(len(word), 8) if word.isascii() else 4
+            total += weight
+            for number in index.get(word, ()):
+                scores[number] = scores.get(number, 0) + weight
+        best, best_score = 0, total * _LEAST / _BETTER
+        for number in sorted(scores):
+            if scores[number] >= best_score * _BETTER:
+                best, best_score = number, scores[number]
+                if best_score >= total * _ENOUGH:
+                    break
+        return best
+
+
+def _lines_of_words(lines: list[str]) -> dict[str, list[int]]:
+    index: dict[str, list[int]] = {}
+    for number, line in enumerate(lines, 1):
+        for word in set(_WORD.findall(line.lower())):
+            found = index.get(word)
+            if found is None:
+                index[word] = [number]
+            elif len(found) < _SEEN:
+                found.append(number)
+    return index
