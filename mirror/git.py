@@ -558,6 +558,17 @@ class Repository:
         done = self._text("check-attr", "-z", "filter", "working-tree-encoding", "--", path, check=False)
         return any(value not in ("unspecified", "unset") for value in done.split("\0")[2::3])
 
+    def first_change(self, revision: str, path: str, pattern: str) -> str | None:
+        """The oldest commit that changed a line matching an extended regular expression in a file, or None.
+
+        Merges are looked into: every commit of a mirror's own branch is one.
+        """
+        text = self._text(
+            "log", "-m", "--reverse", "--format=%H", "--extended-regexp", f"-G{pattern}", revision, "--", path,
+            check=False,
+        )  # fmt: skip
+        return text.split("\n", 1)[0].strip() or None
+
     def log(self, revision: str, path: str, *, limit: int = 1000) -> list[git.Commit]:
         """Commits that touched a path, newest first."""
         try:

@@ -89,6 +89,21 @@ def find_tips(repo: Repository, bank_id: str, wanted: Wanted) -> Tips:
     )
 
 
+def default_tip(repo: Repository, name: str | None) -> str | None:
+    """The default branch's commit as this clone knows it, without asking the remote; None where it cannot be told."""
+    remote = _remote(repo)
+    known = (repo.known_default(remote) if remote else None) or ""
+    current = (repo.current_branch() or "").removeprefix("refs/heads/")
+    for candidate in (name, known, None if remote and known else current):
+        if not candidate:
+            continue
+        for ref in (f"refs/remotes/{remote}/{candidate}", f"refs/heads/{candidate}"):
+            tip = repo.resolve(ref)
+            if tip is not None:
+                return tip
+    return None
+
+
 def _remote(repo: Repository) -> str:
     names = repo.remotes()
     if "origin" in names:

@@ -142,13 +142,17 @@ class _Blame:
         if not commit:
             return "", ""
         if commit not in self._pulls:
-            self._pulls[commit] = self._pull(commit, summary)
+            self._pulls[commit] = pull_request(self._repo, commit, self._tip, summary=summary) or commit[:12]
         return author, self._pulls[commit]
 
-    def _pull(self, commit: str, summary: str) -> str:
-        if match := _SQUASHED.search(summary):
-            return f"#{match[1]}"
-        for title in self._repo.merges_between(commit, self._tip):
-            if match := _MERGED.search(title) or _SQUASHED.search(title):
-                return f"#{next(g for g in match.groups() if g)}"
-        return commit[:12]
+
+def pull_request(repo: Repository, commit: str, tip: str, *, summary: str | None = None) -> str:
+    """``#12``: the pull request in which a commit reached ``tip``, by its summary or the merge that brought it; or ''."""
+    if summary is None:
+        summary = next((str(found.summary) for found in repo.log(commit, "", limit=1)), "")
+    if match := _SQUASHED.search(summary):
+        return f"#{match[1]}"
+    for title in repo.merges_between(commit, tip):
+        if match := _MERGED.search(title) or _SQUASHED.search(title):
+            return f"#{next(g for g in match.groups() if g)}"
+    return ""

@@ -16,6 +16,15 @@ _VERBS = {
     "sync": ("console.cli.mirror.sync:sync", "Carry merged marks to the bank, then bring the wiki up to it."),
     "apply": ("console.cli.mirror.sync:apply", "Carry merged marks to the bank; write no page."),
     "verify": ("console.cli.mirror.sync:verify", "Compare every page and text with the bank."),
+    "diff": (
+        "console.cli.mirror.history:diff",
+        "What changed in memory between two revisions, per document and fact.",
+    ),
+    "log": ("console.cli.mirror.history:log", "The commits of the wiki; --retractions: what was taken back."),
+    "blame": (
+        "console.cli.mirror.history:blame",
+        "Who said a fact, when it appeared, how it was taken back.",
+    ),
     "retract": ("console.cli.mirror.marks:retract", "Put a mark before a fact: take it back."),
     "restore": ("console.cli.mirror.marks:restore", "Put a mark before a retracted fact: let it live again."),
     "erase": (
