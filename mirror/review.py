@@ -19,8 +19,7 @@ from mirror.git import Repository, TreeEntry
 from mirror.manifest import Entry
 from mirror.parse import ParsedLine, ParsedPage, parse
 from mirror.paths import BankFolder, PageName, page_name
-from mirror.state import Wiki, read
-from mirror.wishes import PAGE_LIMIT
+from mirror.state import PAGE_LIMIT, Wiki, read
 
 ADDED = "added"
 CHANGED = "changed"
