@@ -10,7 +10,16 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from console.memory.errors import NotFound, StoreError
-from console.memory.models import Curation, DocumentQuery, DocumentSummary, Memory, MemoryQuery, Operation
+from console.memory.models import (
+    Curation,
+    DocumentQuery,
+    DocumentSummary,
+    EntityInput,
+    Memory,
+    MemoryQuery,
+    Operation,
+    RetainItem,
+)
 from console.memory.store import Capability, MemoryStore
 from mirror.errors import CurationFailed
 from mirror.source import BusyOperation, Rows, SourceBank, SourceDocument, SourceFact
@@ -88,6 +97,46 @@ class StoreSource:
             await self._store.curate_memory(self._bank_id, fact_id, curation)
         except StoreError as error:
             raise _failed(error) from error
+
+    async def replace_text(
+        self, document_id: str, text: str, *, tags: Sequence[str] | None = None, context: str | None = None
+    ) -> None:
+        try:
+            item = (
+                await self._as_retained(document_id, text)
+                if tags is None
+                else RetainItem(content=text, document_id=document_id, tags=tuple(tags), context=context)
+            )
+            await self._store.retain(self._bank_id, [item])
+        except StoreError as error:
+            raise _failed(error) from error
+
+    async def _as_retained(self, document_id: str, text: str) -> RetainItem:
+        """A replacement that omits nothing: what is omitted is cleared (measured)."""
+        document = await self._store.get_document(self._bank_id, document_id)
+        params = document.retain_params or {}
+        entities = params.get("entities") or ()
+        return RetainItem(
+            content=text,
+            document_id=document_id,
+            timestamp="unset"
+            if "event_date" in params and params["event_date"] is None
+            else params.get("event_date"),
+            context=params.get("context"),
+            metadata={
+                str(k): str(v)
+                for k, v in (params.get("metadata") or document.document_metadata or {}).items()
+            }
+            or None,
+            tags=tuple(document.tags),
+            entities=tuple(
+                EntityInput(text=str(e["text"]), type=e.get("type"))
+                for e in entities
+                if isinstance(e, Mapping) and "text" in e
+            ),
+            strategy=params.get("strategy"),
+            observation_scopes=params.get("observation_scopes"),
+        )
 
     async def erase(self, document_id: str) -> bool:
         try:

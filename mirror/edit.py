@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 from mirror import frontmatter
 from mirror.errors import MirrorError
@@ -36,7 +37,7 @@ def restore(page: str, key: str, *, where: str) -> str:
     return _change(page, key, change, where)
 
 
-def _change(page: str, key: str, change: object, where: str) -> str:
+def _change(page: str, key: str, change: Callable[[re.Match[str]], str], where: str) -> str:
     lines = page.split("\n")
     found = [n for n, line in enumerate(lines) if (m := _LINE.match(line)) and m["key"] == key]
     if len(found) != 1:
@@ -45,14 +46,22 @@ def _change(page: str, key: str, change: object, where: str) -> str:
             what, where=f"{where}, key {key}", hint="look at the page, or run `console mirror sync` first"
         )
     match = _LINE.match(lines[found[0]])
-    assert match is not None
-    assert callable(change)
-    lines[found[0]] = str(change(match))
+    if match is not None:
+        lines[found[0]] = change(match)
     return "\n".join(lines)
 
 
 def set_status(page: str, status: str, reason: str, *, where: str) -> str:
     """The front matter's status, and why."""
+    fields = {
+        "status": frontmatter.quote(status),
+        "reason": frontmatter.quote(fold(reason)) if reason else None,
+    }
+    return set_fields(page, fields, where=where)
+
+
+def set_fields(page: str, fields: Mapping[str, str | None], *, where: str) -> str:
+    """Front matter keys with written YAML values; None takes a key out."""
     lines = page.split("\n")
     end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip("\r") == "---"), None)
     if lines[0].rstrip("\r") != "---" or end is None:
@@ -61,8 +70,6 @@ def set_status(page: str, status: str, reason: str, *, where: str) -> str:
             where=where,
             hint="run `console mirror sync` to have it written anew",
         )
-    kept = [line for line in lines[1:end] if line.split(":")[0] not in ("status", "reason")]
-    kept.append(f"status: {frontmatter.quote(status)}")
-    if reason:
-        kept.append(f"reason: {frontmatter.quote(fold(reason))}")
+    kept = [line for line in lines[1:end] if line.split(":")[0] not in fields]
+    kept += [f"{name}: {value}" for name, value in fields.items() if value is not None]
     return "\n".join(["---", *kept, *lines[end:]])

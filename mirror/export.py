@@ -285,6 +285,7 @@ def _write(
         facts=_fact_notes(made_of, rendered),
         records=records,
         retraction=made_of.retraction,
+        corrected=old.corrected if old is not None else "",
     )
     target.entries[document.id] = entry
     touched = _put(

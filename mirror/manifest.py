@@ -94,10 +94,22 @@ class Entry:
     records: tuple[Record, ...] = ()
     retraction: Record | None = None
     """Set where a person took the whole document back: covers later facts too."""
+    corrected: str = ""
+    """sha256 hex of the text that a person's correction or redaction left: another one later overwrote it."""
 
     def encode(self) -> str:
         value: dict[str, Any] = {"document": self.document_id}
-        for name in ("page", "text", "text_blob", "text_mode", "inputs", "created", "title", "agent"):
+        for name in (
+            "page",
+            "text",
+            "text_blob",
+            "text_mode",
+            "inputs",
+            "created",
+            "title",
+            "agent",
+            "corrected",
+        ):
             if content := getattr(self, name):
                 value[name] = content
         if self.final_newline:
@@ -189,6 +201,7 @@ def _entry(value: Any) -> Entry:
         created=text("created"),
         title=text("title"),
         agent=text("agent"),
+        corrected=text("corrected"),
         label=None if label is None else _required(label),
         facts={
             _required(key): {str(k): _required(v) for k, v in fact.items()}

@@ -89,7 +89,7 @@ class Unsettled:
     """page, record, bank: the texts side by side."""
 
 
-WAITING = frozenset({"conflict", "busy", "gone", "erase"})
+WAITING = frozenset({"conflict", "busy", "gone", "erase", "correct", "redact", "inbox"})
 """Kinds whose mark stays on the page until it can be carried out or is taken off."""
 
 

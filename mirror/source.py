@@ -114,5 +114,11 @@ class Curator(Protocol):
     async def curate(self, fact_id: str, *, live: bool, reason: str) -> None:
         """Invalidate with a reason, or make valid again."""
 
+    async def replace_text(
+        self, document_id: str, text: str, *, tags: Sequence[str] | None = None, context: str | None = None
+    ) -> None:
+        """Retain a text in place of the document's, with the bank's own tags and parameters where ``tags`` is None;
+        returns when its facts are extracted. A document that is not there is made."""
+
     async def erase(self, document_id: str) -> bool:
         """Delete a document with all its facts; False when it was gone."""

@@ -12,16 +12,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from mirror import export, guard, landing, listing, policies, state, wishes, worktree
+from mirror import corrections, export, guard, landing, listing, policies, state, wishes, worktree
 from mirror.apply import Failure, carry_out
-from mirror.errors import MirrorError, NotBound
+from mirror.corrections import INBOX, TEXT_KINDS, Texts
+from mirror.errors import CurationFailed, MirrorError, NotBound
 from mirror.export import Target, Written
 from mirror.git import Change, Repository, check_room
 from mirror.listing import Busy, Snapshot
 from mirror.lock import held
 from mirror.manifest import Entry
 from mirror.overlay import Pending
-from mirror.paths import BankFolder, bank_slug, branch_name, wiki_path
+from mirror.paths import BankFolder, bank_slug, branch_name, page_name, wiki_path
 from mirror.plan import ERASE, WAITING, Action, Policies, Unsettled
 from mirror.plan import make as make_plan
 from mirror.refs import Tips, find_tips
@@ -65,6 +66,15 @@ class Options:
     policies: Policies = field(default_factory=Policies)
 
 
+@dataclass(frozen=True, slots=True)
+class SentText:
+    """A text that went to the bank: a correction, a redaction or an inbox file."""
+
+    kind: str
+    document_id: str
+    where: str
+
+
 @dataclass(slots=True)
 class Report:
     """What a run did, or would do. ``exit_code`` follows the documented order."""
@@ -106,6 +116,8 @@ class Report:
     """Sent to the bank, or with ``check`` to be sent."""
     sent: int = 0
     """Calls that changed a fact in the bank."""
+    texts: list[SentText] = field(default_factory=list)
+    """Sent to the bank, or with ``check`` to be sent."""
     failed: list[Failure] = field(default_factory=list)
     unsettled: list[Unsettled] = field(default_factory=list)
     refused: list[RefusedEdit] = field(default_factory=list)
@@ -188,7 +200,7 @@ async def _once(
             hint="exclude it in .gitattributes",
         )
 
-    reading = await asyncio.to_thread(wishes.read, repo, wiki, base) if options.apply else Reading()
+    reading = await asyncio.to_thread(wishes.read, repo, wiki, wiki.entries) if options.apply else Reading()
     report.refused, report.notes = reading.refused, reading.notes
     snapshot = await listing.take(source, progress)
     report.documents = snapshot.total
@@ -200,24 +212,45 @@ async def _once(
         plan = make_plan(reading.wishes, base, snapshot, bank_id=bank.bank_id, today=today, policies=rules)
         guard.check_retractions(marks=plan.marks, allowed=options.max_retractions, where=folder.root)
         report.actions, report.unsettled = plan.actions, plan.unsettled
-        report.pending = options.check and bool(plan.actions)
-        if not options.check:
+        texts = await asyncio.to_thread(corrections.read, repo, wiki, snapshot, plan.entries)
+        report.unsettled += texts.unsettled
+        if options.check:
+            report.texts = [SentText(t.kind, t.document_id, t.where) for t in texts.send]
+            report.pending = bool(plan.actions or texts.send)
+        else:
             outcome = await carry_out(source, plan, base, progress)
             report.actions, report.failed, report.sent = outcome.done, outcome.failed, outcome.sent
-            base = outcome.entries
-            erased = frozenset(action.document_id for action in outcome.done if action.kind == ERASE)
-            if outcome.sent:
+            base = await _send_texts(source, texts, outcome.entries, report)
+            for _ in range(REPLANS):
+                erased = frozenset(action.document_id for action in report.actions if action.kind == ERASE)
+                if not outcome.sent and not report.texts and not erased:
+                    break
                 snapshot = await listing.take(source, progress)
-            if outcome.sent or erased:
                 gone, unseen = await _confirm_gone(source, base, snapshot, wiki, options, erased)
                 base = {i: entry for i, entry in base.items() if i not in erased}
+                # A text that was sent brings its facts back under new ids: their records are applied again.
+                again = make_plan([], base, snapshot, bank_id=bank.bank_id, today=today, policies=rules)
+                if not again.actions:
+                    break
+                outcome = await carry_out(source, again, base, progress)
+                report.actions += outcome.done
+                report.failed += outcome.failed
+                report.sent += outcome.sent
+                base = outcome.entries
+        base = _overwritten(base, snapshot, report)
         waiting = _waiting(reading, report)
     if not options.export:
         return report, True
 
     dirty = set() if options.branch else await asyncio.to_thread(repo.dirty, folder.root, folder.attributes)
     prefix = f"{folder.root}/"
-    keep = keep_whole_shards(frozenset(path.removeprefix(prefix) for path in dirty), bank.bank_id, base)
+    waiting_pages = {item.document_id for item in report.unsettled if item.kind in TEXT_KINDS} | {
+        failure.action.document_id for failure in report.failed if failure.action.kind in TEXT_KINDS
+    }
+    left = {path.removeprefix(prefix) for path in dirty} | {
+        page_name(bank.bank_id, i).page for i in waiting_pages
+    }
+    keep = keep_whole_shards(frozenset(left), bank.bank_id, base)
     pending = await asyncio.to_thread(_pending, repo, folder, tips, reading, waiting)
     target = await export.build(
         source,
@@ -295,6 +328,44 @@ def read_base(repo: Repository, folder: BankFolder, tips: Tips) -> tuple[Wiki, d
     return replace(wiki, header=header, errors=errors), merged
 
 
+async def _send_texts(
+    source: Bank, texts: Texts, entries: dict[str, Entry], report: Report
+) -> dict[str, Entry]:
+    """Send corrected, redacted and new texts; the manifest remembers what a correction left."""
+    entries = dict(entries)
+    for text in texts.send:
+        try:
+            if text.kind == INBOX:
+                await source.replace_text(text.document_id, text.text, tags=text.tags, context=text.context)
+            else:
+                await source.replace_text(text.document_id, text.text)
+        except CurationFailed as error:
+            action = Action(text.kind, text.document_id, "", (), None, "text", text.where)
+            report.failed.append(Failure(action, str(error)))
+            continue
+        report.texts.append(SentText(text.kind, text.document_id, text.where))
+        if text.kind != INBOX and text.document_id in entries:
+            entries[text.document_id] = replace(
+                entries[text.document_id], corrected=export.text_hash(text.text)
+            )
+    return entries
+
+
+def _overwritten(base: dict[str, Entry], snapshot: Snapshot, report: Report) -> dict[str, Entry]:
+    """Say once that a correction was overwritten by a later text."""
+    found = {
+        i: entry
+        for i, entry in base.items()
+        if entry.corrected
+        and i in snapshot.documents
+        and snapshot.documents[i].content_hash != entry.corrected
+    }
+    for document_id in found:
+        what = "a later text overwrote the correction that was made here"
+        report.unsettled.append(Unsettled("overwritten", document_id, "", what))
+    return base | {i: replace(entry, corrected="") for i, entry in found.items()} if found else base
+
+
 def _waiting(reading: Reading, report: Report) -> set[tuple[str, str | None]]:
     """(document, key) of the marks that were not carried out."""
     places = {item.where for item in report.unsettled if item.kind in WAITING}
@@ -364,8 +435,6 @@ def _with_busy(snapshot: Snapshot, unseen: Sequence[str]) -> Snapshot:
 
 def keep_whole_shards(dirty: frozenset[str], bank_id: str, base: Mapping[str, Entry]) -> frozenset[str]:
     """Paths to leave alone: a document whose manifest shard is being edited cannot be written either."""
-    from mirror.paths import page_name
-
     shards = {path[8:-6] for path in dirty if path.startswith(".mirror/") and path.endswith(".jsonl")}
     if not shards:
         return dirty

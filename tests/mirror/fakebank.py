@@ -144,6 +144,17 @@ class FakeBank:
         step = 1 if live else -1
         self.docs[fact.document_id] = replace(document, fact_count=document.fact_count + step)
 
+    async def replace_text(
+        self, document_id: str, text: str, *, tags: Sequence[str] | None = None, context: str | None = None
+    ) -> None:
+        self.calls.append(f"text of {document_id} replaced")
+        old = self.docs.get(document_id)
+        if tags is None:
+            if old is None:
+                raise CurationFailed("no such document", where=document_id)
+            tags, context = old.tags, old.context
+        self.retain(document_id, text, tags=tags, context=context, metadata=old.metadata if old else None)
+
     async def erase(self, document_id: str) -> bool:
         self.calls.append(f"erase {document_id}")
         if document_id not in self.docs:

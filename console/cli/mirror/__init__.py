@@ -27,6 +27,7 @@ _VERBS = {
     ),
     "retract": ("console.cli.mirror.marks:retract", "Put a mark before a fact: take it back."),
     "restore": ("console.cli.mirror.marks:restore", "Put a mark before a retracted fact: let it live again."),
+    "correct": ("console.cli.mirror.marks:correct", "Write a corrected source text beside its page."),
     "erase": (
         "console.cli.mirror.marks:erase",
         "Delete a document for good, and say where its text still is.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,7 +13,7 @@ from console.cli.base import State, command, confirm, pass_state
 from console.cli.mirror.common import Place, place_options, run, say
 from console.cli.mirror.sync import report_json
 from console.cli.output import print_json
-from mirror import edit, find
+from mirror import edit, find, frontmatter, textfile
 from mirror.errors import CurationFailed, MirrorError
 from mirror.git import Repository, inside, write_file
 from mirror.paths import BankFolder, page_name, wiki_path
@@ -63,13 +65,20 @@ class _Work:
 @click.option(
     "--now", is_flag=True, help="Send it to the bank at once and sync, instead of marking the page."
 )
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Also take its sentence out of the source text, which recall with chunks reads.",
+)
 @place_options
 @pass_state
 def retract(
-    state: State, fact: str | None, document: str | None, reason: str, now: bool, place: Place
+    state: State, fact: str | None, document: str | None, reason: str, now: bool, redact: bool, place: Place
 ) -> int:
     """Take FACT back: its 12-digit key or its words. Without FACT, the whole --document."""
-    return _mark(state, place, fact, document, reason, now, live=False)
+    if redact and now:
+        raise click.UsageError("--redact goes through the page: leave out --now")
+    return _mark(state, place, fact, document, reason, now, live=False, redact=redact)
 
 
 @command("restore")
@@ -86,7 +95,15 @@ def restore(state: State, fact: str | None, document: str | None, now: bool, pla
 
 
 def _mark(
-    state: State, place: Place, fact: str | None, document: str | None, reason: str, now: bool, *, live: bool
+    state: State,
+    place: Place,
+    fact: str | None,
+    document: str | None,
+    reason: str,
+    now: bool,
+    *,
+    live: bool,
+    redact: bool = False,
 ) -> int:
     if fact is None and document is None:
         raise click.UsageError("name a fact (its key or its words), or a whole document with --document")
@@ -115,6 +132,8 @@ def _mark(
         work.change(path, lambda page: edit.restore(page, keys, where=path))
     else:
         work.change(path, lambda page: edit.retract(page, keys, reason, where=path))
+    if redact:
+        work.change(path, lambda page: edit.set_fields(page, {"redact": "true"}, where=path))
     if state.as_json:
         print_json({"document_id": document_id, "key": keys, "path": path, "marked": verb, "sent": 0})
         return 0
@@ -182,6 +201,47 @@ def _now(
     if report.commit:
         say(f"commit {report.commit[:12]} on {report.branch}")
     return report.exit_code
+
+
+@command("correct")
+@click.argument("document")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@place_options
+@pass_state
+def correct(state: State, document: str, file: Path, place: Place) -> int:
+    """Put the text of FILE (or - for standard input) in place of DOCUMENT's source text.
+
+    Written into the .txt beside the page, with `correct: true` on the page: once committed, the next sync sends it
+    to the bank and applies the document's other retractions again.
+    """
+    work = _Work(state, place)
+    path = work.document_page(document)
+    entry = work.wiki.entries[document]
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        text = data.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MirrorError("the corrected text cannot be read", where=str(file), hint=str(error)) from error
+    if not text.strip():
+        raise MirrorError(
+            "the corrected text is empty",
+            where=str(file),
+            hint="to take the document back use retract or erase",
+        )
+    # A document keeps whether its text ends with a newline: the manifest holds that, not the file.
+    text = text.removesuffix("\n") + ("\n" if entry.final_newline else "")
+    encoded = textfile.encode(text)
+    mode = frontmatter.quote(encoded.mode) if encoded.mode else None
+    fields = {"text": mode, "correct": "true"}
+    work.change(path, lambda page: edit.set_fields(page, fields, where=path))
+    target = path.removesuffix(".md") + ".txt"
+    write_file(inside(work.repo.top, target), encoded.data)
+    if state.as_json:
+        print_json({"document_id": document, "path": path, "text_path": target, "marked": "correct"})
+        return 0
+    say(f"corrected {target}")
+    say(f"next: git commit -m 'Correct a text' -- {path} {target} && console mirror sync")
+    return 0
 
 
 @command("erase")
@@ -272,4 +332,4 @@ def _print_erase(state: State, value: dict[str, Any]) -> None:
         say(f"  {number}. {line}")
 
 
-__all__ = ["erase", "restore", "retract"]
+__all__ = ["correct", "erase", "restore", "retract"]

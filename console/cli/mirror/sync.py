@@ -216,6 +216,10 @@ async def _call(bank: Bank, place: Place, options: Options, progress: Progress |
 
 
 def _print_actions(report: Report, options: Options) -> None:
+    for sent in report.texts[:SHOWN]:
+        verb = "would be sent" if options.check else "went to the bank"
+        say(f"{sent.kind} of {sent.document_id} {verb}  {sent.where}")
+    more(len(report.texts))
     if not report.actions:
         return
     words = {RESTORE: "restore", ERASE: "erase"}
