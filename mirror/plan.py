@@ -14,6 +14,8 @@ restore      live                        nothing to send; the record goes
 restore      neither                     the record goes; said, because the bank no longer has it
 (none)       live, a record exists       resurfaced: retracted again, or reported, by policy
 (none)       live under the record's id  restored in the bank: reported, never undone
+(none)       gone; its words are live    reworded: the same retracted again or reported, by policy; a near one reported
+(none)       gone; its lines are live    chunk mode: reported, retracted again only by policy
 ===========  ==========================  ==========================================================
 
 A document that is busy waits with all its wishes. Absence of a line or page is no wish.
@@ -25,9 +27,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mirror import page
+from mirror.keys import fold
 from mirror.listing import Snapshot
 from mirror.manifest import Entry
 from mirror.model import FactLine, PageSource, Record
+from mirror.similar import Likeness, contains_chunk, likeness
 from mirror.source import SourceFact
 
 RETRACT = "retract"
@@ -63,7 +67,7 @@ class Action:
     record: Record | None
     """What to remember afterwards; None: the record goes."""
     cause: str = "mark"
-    """mark, page or resurfaced."""
+    """mark, page, resurfaced or reworded."""
     where: str = ""
 
     @property
@@ -81,16 +85,19 @@ class Unsettled:
     """Something a person should look at; nothing was sent for it."""
 
     kind: str
-    """conflict, busy, gone and erase keep their mark on the page; forgotten, resurfaced and restored are only said."""
+    """conflict, busy, gone and erase keep their mark on the page; forgotten, resurfaced, reworded and restored are only said."""
     document_id: str
     where: str
     what: str
     texts: Mapping[str, str] = field(default_factory=dict)
-    """page, record, bank: the texts side by side."""
+    """page, record, bank: the texts side by side; write: the line that takes the bank's fact back."""
 
 
 WAITING = frozenset({"conflict", "busy", "gone", "erase", "correct", "redact", "inbox"})
 """Kinds whose mark stays on the page until it can be carried out or is taken off."""
+
+SAID = frozenset({"resurfaced", "reworded"})
+"""Kinds that a person may want to answer with a mark."""
 
 
 @dataclass(slots=True)
@@ -111,7 +118,9 @@ class Policies:
     """From the default branch's tip."""
 
     resurfaced: str = "retract"
-    """``retract`` or ``report``."""
+    """``retract`` or ``report``: exact and reworded facts."""
+    resurfaced_chunks: str = "report"
+    """``retract`` or ``report``: a chunk may hold new text beside what was taken back."""
     later_facts: str = "retract"
     """Of a retracted document: what becomes of facts that come later."""
     erase: int = 0
@@ -126,8 +135,13 @@ def make(
     bank_id: str,
     today: str,
     policies: Policies | None = None,
+    standing: Mapping[str, frozenset[str]] | None = None,
 ) -> Plan:
-    """The plan for all documents."""
+    """The plan for all documents.
+
+    ``standing``: of documents with records, the keys of the facts that the page shows as live. People saw them
+    beside what they took back and left them, so they are no rewording of it.
+    """
     plan = Plan(entries=dict(base))
     policies = policies or Policies()
     by_document: dict[str, list[Wish]] = {}
@@ -150,6 +164,7 @@ def make(
             bank_id,
             today,
             policies,
+            (standing or {}).get(document_id, frozenset()),
         )
     plan.actions.sort(key=lambda a: (a.document_id, a.key))
     return plan
@@ -164,6 +179,7 @@ def _document(
     bank_id: str,
     today: str,
     policies: Policies,
+    standing: frozenset[str],
 ) -> None:
     document = snapshot.documents.get(document_id)
     if document is None:
@@ -202,6 +218,7 @@ def _document(
             wished.add(wish.key)
             work.fact(wish)
     work.resurfaced(wished, policies)
+    work.reworded(wished | standing, policies)
     work.later(wished, policies)
     plan.entries[document_id] = replace(
         entry, records=tuple(work.records[key] for key in sorted(work.records)), retraction=work.retraction
@@ -291,6 +308,20 @@ class _Work:
                 )
             )
         self.records.pop(key, None)
+        self._restore_wordings(wish, line.text if line else wish.text)
+
+    def _restore_wordings(self, wish: Wish, text: str) -> None:
+        """What was retracted as another wording of this fact comes back with it, else its record would take it again."""
+        for key, record in list(self.records.items()):
+            if record.is_chunk or likeness(record.text, text) is not Likeness.SAME:
+                continue
+            line = self.lines.get(key)
+            dead = tuple(i for i in line.fact_ids if i not in self.live_ids) if line else ()
+            if dead:
+                self.plan.actions.append(
+                    Action(RESTORE, self.document_id, key, dead, None, "mark", wish.where)
+                )
+            del self.records[key]
 
     def whole(self, wish: Wish) -> None:
         self.plan.marks += 1
@@ -334,7 +365,7 @@ class _Work:
         }
         for key, record in list(self.records.items()):
             live = tuple(i for i in self._live(key) if (key, i) not in planned)
-            if not live or key in wished:
+            if not live or key in wished or self._grown(key, record):
                 continue
             if record.memory_id in live:
                 self._say("restored", record, "it is live again under the id it had: not undone")
@@ -345,6 +376,53 @@ class _Work:
                 )
             else:
                 self._say("resurfaced", record, "it is live again; to take it back put `[ ]` before it")
+
+    def _grown(self, key: str, record: Record) -> bool:
+        """A chunk keeps its key while its end grows: then the lines decide."""
+        return record.is_chunk and fold(self.lines[key].text) != fold(record.text)
+
+    def reworded(self, known: set[str], policies: Policies) -> None:
+        """Live facts that say what a record says, where the bank no longer has the record's own fact."""
+        planned = {a.key for a in self.plan.actions if a.document_id == self.document_id}
+        for key, record in list(self.records.items()):
+            if record.is_chunk:
+                self._chunks(key, record, planned, policies)
+            elif key in self.lines:
+                continue
+            for line in self.lines.values():
+                if line.is_chunk or line.key in known or line.key in planned or line.key in self.records:
+                    continue
+                if not self._live(line.key) or abs(line.chunk_index - (record.chunk_index or 0)) > 1:
+                    continue
+                found = likeness(record.text, line.text)
+                if found is Likeness.SAME and policies.resurfaced == "retract":
+                    self._again(line, record, "reworded")
+                    planned.add(line.key)
+                elif found is not Likeness.OTHER:
+                    same = found is Likeness.SAME
+                    what = "it says again" if same else "it may say again"
+                    self._say("reworded", record, f"{what} what was taken back", line)
+
+    def _chunks(self, key: str, record: Record, planned: set[str], policies: Policies) -> None:
+        for line in self.lines.values():
+            if not line.is_chunk or not self._live(line.key) or line.key in planned:
+                continue
+            if line.key in self.records and (line.key != key or not self._grown(key, record)):
+                continue  # has its own record, or is the very chunk
+            if not contains_chunk(line.text, record.text) or record.memory_id in self._live(line.key):
+                continue
+            if policies.resurfaced_chunks == "retract":
+                self._again(line, record, "resurfaced")
+                planned.add(line.key)
+            else:
+                self._say("resurfaced", record, f"its lines are live again in chunk {line.chunk_index}", line)
+
+    def _again(self, line: FactLine, record: Record, cause: str) -> None:
+        """The same retraction for another wording, which is remembered beside the first."""
+        live = self._live(line.key)
+        again = replace(record, key=line.key, text=line.text, memory_id=live[0], chunk_index=line.chunk_index)
+        self.records[line.key] = again
+        self.plan.actions.append(Action(RETRACT, self.document_id, line.key, live, again, cause))
 
     def later(self, wished: set[str], policies: Policies) -> None:
         """Facts of a retracted document that came after the retraction."""
@@ -367,9 +445,8 @@ class _Work:
                 self.records[line.key] = record
                 self.plan.actions.append(Action(RETRACT, self.document_id, line.key, live, record, "page"))
 
-    def _say(self, kind: str, record: Record, what: str) -> None:
-        self.plan.unsettled.append(
-            Unsettled(
-                kind, self.document_id, "", what, {"page": "", "record": record.text, "bank": record.text}
-            )
-        )
+    def _say(self, kind: str, record: Record, what: str, line: FactLine | None = None) -> None:
+        texts = {"page": "", "record": record.text, "bank": line.text if line else record.text}
+        if line is not None:
+            texts["write"] = f"- [ ] {page.write_line(line)[2:]}"
+        self.plan.unsettled.append(Unsettled(kind, self.document_id, "", what, texts))

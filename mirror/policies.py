@@ -12,7 +12,7 @@ from mirror.git import Repository
 from mirror.plan import Policies
 
 _FILES = (".console.toml", "pyproject.toml")
-_CHOICES = {"resurfaced": ("retract", "report"), "later_facts": ("retract", "report")}
+_CHOICES = dict.fromkeys(("resurfaced", "resurfaced_chunks", "later_facts"), ("retract", "report"))
 
 
 def read(repo: Repository, commit: str | None, asked: Policies) -> Policies:

@@ -23,7 +23,7 @@ from mirror.lock import held
 from mirror.manifest import Entry
 from mirror.overlay import Pending
 from mirror.paths import BankFolder, bank_slug, branch_name, page_name, wiki_path
-from mirror.plan import ERASE, WAITING, Action, Policies, Unsettled
+from mirror.plan import ERASE, SAID, WAITING, Action, Policies, Unsettled
 from mirror.plan import make as make_plan
 from mirror.refs import Tips, find_tips
 from mirror.source import Curator, Source, SourceBank
@@ -130,7 +130,7 @@ class Report:
             return 1
         if self.skipped or self.refused or any(u.kind in WAITING for u in self.unsettled):
             return 3
-        return 2 if self.pending or any(u.kind == "resurfaced" for u in self.unsettled) else 0
+        return 2 if self.pending or any(u.kind in SAID for u in self.unsettled) else 0
 
 
 async def sync(source: Bank, start: Path, options: Options, progress: Progress | None = None) -> Report:
@@ -209,7 +209,16 @@ async def _once(
     if options.apply:
         today = (await source.now())[:10]
         rules = await asyncio.to_thread(policies.read, repo, tips.default, options.policies)
-        plan = make_plan(reading.wishes, base, snapshot, bank_id=bank.bank_id, today=today, policies=rules)
+        standing = await asyncio.to_thread(wishes.standing, repo, wiki, base)
+        plan = make_plan(
+            reading.wishes,
+            base,
+            snapshot,
+            bank_id=bank.bank_id,
+            today=today,
+            policies=rules,
+            standing=standing,
+        )
         guard.check_retractions(marks=plan.marks, allowed=options.max_retractions, where=folder.root)
         report.actions, report.unsettled = plan.actions, plan.unsettled
         texts = await asyncio.to_thread(corrections.read, repo, wiki, snapshot, plan.entries)
@@ -229,7 +238,9 @@ async def _once(
                 gone, unseen = await _confirm_gone(source, base, snapshot, wiki, options, erased)
                 base = {i: entry for i, entry in base.items() if i not in erased}
                 # A text that was sent brings its facts back under new ids: their records are applied again.
-                again = make_plan([], base, snapshot, bank_id=bank.bank_id, today=today, policies=rules)
+                again = make_plan(
+                    [], base, snapshot, bank_id=bank.bank_id, today=today, policies=rules, standing=standing
+                )
                 if not again.actions:
                     break
                 outcome = await carry_out(source, again, base, progress)

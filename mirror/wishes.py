@@ -124,6 +124,22 @@ def read(repo: Repository, wiki: Wiki, base: Mapping[str, Entry], *, who: bool =
     return reading
 
 
+def standing(repo: Repository, wiki: Wiki, base: Mapping[str, Entry]) -> dict[str, frozenset[str]]:
+    """Document id -> keys of the facts that its page shows as live, of the documents with records."""
+    pages: dict[str, str] = {}
+    for document_id, entry in base.items():
+        shown = wiki.tree.get(page_name(wiki.folder.bank_id, document_id).page)
+        if entry.records and shown is not None:
+            pages[document_id] = shown.oid
+    sizes = repo.sizes(pages.values())
+    blobs = dict(repo.blobs([oid for oid in pages.values() if sizes.get(oid, 0) <= PAGE_LIMIT]))
+    return {
+        document_id: frozenset(line.key for line in parse(blobs[oid]).lines if not line.retracted)
+        for document_id, oid in pages.items()
+        if oid in blobs
+    }
+
+
 class _Blame:
     """Who last wrote each line of a page, and in which pull request that reached the tip."""
 
