@@ -87,7 +87,9 @@ def inputs_digest(source: PageSource, volatile: frozenset[str]) -> str:
             for f in facts
         ],
         [(r.key, r.text, r.reason, r.by, r.when, r.pr, r.chunk_index) for r in source.records],
-        source.retraction.reason if source.retraction else None,
+        [source.retraction.reason, source.retraction.by, source.retraction.when]
+        if source.retraction
+        else None,
     ]
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]

@@ -283,7 +283,11 @@ def _status(page: ParsedPage, base: ParsedPage | None) -> tuple[Mark | None, lis
     if status == written:
         return None, [], ()
     kind = {"active": RESTORE, "retracted": RETRACT, "erased": ERASE}[status]
-    mark = Mark(kind, None, 1, page.title, _word(front.get("reason")), _word(front.get("superseded_by")))
+    reason = _word(front.get("reason"))
+    if base is not None and base.front is not None and reason == _word(base.front.get("reason")):
+        # The reason of the retraction that stands there is none for what is asked now.
+        reason = ""
+    mark = Mark(kind, None, 1, page.title, reason, _word(front.get("superseded_by")))
     return mark, [], ()
 
 
@@ -291,6 +295,8 @@ def _written(page: ParsedPage, base: ParsedPage | None) -> str:
     """The status that the mirror wrote: by the base, else by the states in the comments."""
     if base is not None and base.front is not None and base.front.get("status") in _STATUS:
         return str(base.front["status"])
+    if page.front is not None and page.front.get("retracted"):
+        return "retracted"
     return "retracted" if page.lines and all(line.retracted for line in page.lines) else "active"
 
 

@@ -22,19 +22,37 @@ VOLATILE = frozenset({"retained_at", "message_count"})
 """Metadata that changes with every retain and says nothing: never on a page."""
 HEADING = "## Facts (to take one back, put `[ ]` before it)"
 CHUNK_LENGTH = 1000
-"""A lone fact of its chunk longer than this is the chunk itself: the server has no model."""
+"""The only text of its chunk, longer than this, is the chunk itself: the server has no model."""
 _CHUNK_COLUMNS = 100
+_RESERVED = frozenset(
+    {
+        "context",
+        "correct",
+        "document",
+        "erased",
+        "facts",
+        "metadata",
+        "params",
+        "reason",
+        "redact",
+        "retracted",
+    }
+    | {"schema", "status", "superseded_by", "tags", "text"}
+)
+"""Front-matter keys that mean something to the mirror: what a document was retained with never sets one."""
 
 
 def fact_lines(source: PageSource) -> tuple[FactLine, ...]:
     """One line per distinct key, in reading order; records that the bank no longer lists at the end, by key."""
-    per_chunk: dict[int, int] = {}
-    for fact in source.facts:
-        per_chunk[fact.chunk_index] = per_chunk.get(fact.chunk_index, 0) + 1
+    facts = [fact for fact in source.facts if fact.fact_type != "observation"]
+    chunk_keys: dict[int, set[str]] = {}
+    for fact in facts:
+        chunk_keys.setdefault(fact.chunk_index, set()).add(chunk_key(fact.chunk_index, fact.text))
     groups: dict[str, list[SourceFact]] = {}
     chunks: set[str] = set()
-    for fact in source.facts:
-        whole = per_chunk[fact.chunk_index] == 1 and (
+    for fact in facts:
+        # The state before a growth stays in the bank, invalidated, beside the chunk of now: still one chunk.
+        whole = len(chunk_keys[fact.chunk_index]) == 1 and (
             "\n" in fact.text.strip() or len(fact.text) > CHUNK_LENGTH
         )
         key = chunk_key(fact.chunk_index, fact.text) if whole else fact_key(fact.text)
@@ -43,7 +61,7 @@ def fact_lines(source: PageSource) -> tuple[FactLine, ...]:
         groups.setdefault(key, []).append(fact)
     records = {record.key: record for record in source.records}
     ordered = sorted(groups.items(), key=lambda item: (_order(item[1]), item[0]))
-    lines = [_line(key, facts, records.get(key), key in chunks) for key, facts in ordered]
+    lines = [_line(key, group, records.get(key), key in chunks) for key, group in ordered]
     lines += [_record_line(records[key]) for key in sorted(records.keys() - groups.keys())]
     return tuple(lines)
 
@@ -184,10 +202,15 @@ def _fields(
         "tags": list(source.tags) or None,
         "text": "not stored" if encoded is None else encoded.mode or None,
     }
-    for name, value in source.params.items():
-        fields.setdefault(name, value)
-    if source.retraction is not None and source.retraction.reason:
-        fields["reason"] = source.retraction.reason
+    clashing = {name: value for name, value in source.params.items() if name in _RESERVED}
+    fields |= {name: value for name, value in source.params.items() if name not in _RESERVED}
+    if clashing:
+        fields["params"] = clashing
+    if source.retraction is not None:
+        # Beside the status, so that the page alone tells what the mirror wrote from what a person changed.
+        record = source.retraction
+        fields["reason"] = fold(record.reason) or None
+        fields["retracted"] = "; ".join(part for part in (record.by, record.when) if part) or "whole"
     return fields
 
 

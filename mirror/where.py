@@ -58,10 +58,13 @@ class Locator:
     def span(self, chunk: str) -> tuple[int, int] | None:
         """(first, last) line of a whole chunk."""
         wanted = fold(chunk)
+        at = self._text.find(wanted)
+        if at >= 0:
+            return self._line(at), self._line(at + len(wanted) - 1)
         at = self._text.find(wanted[:_ENDS])
         if at < 0:
             return None
-        end = self._text.find(wanted[-_ENDS:], at)
+        end = self._text.find(wanted[-_ENDS:], at + len(wanted) // 2)
         last = end + len(wanted[-_ENDS:]) - 1 if end >= 0 else at
         return self._line(at), self._line(last)
 
