@@ -12,7 +12,7 @@ _ENDS = 60
 """Characters of a chunk's start and end that are looked for."""
 _SEEN = 200
 """A word that stands in more lines than this says little: later ones are not counted."""
-_LEAST, _ENOUGH, _BETTER = 0.25, 0.6, 1.3
+_LEAST, _ENOUGH, _BETTER = 0.25, 0.75, 1.3
 """Shares of a fact's words: what names a line at all, what ends the search, what a later line must be better by."""
 
 

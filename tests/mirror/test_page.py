@@ -157,8 +157,7 @@ def test_front_matter_of_a_text_stays_in_its_text() -> None:  # C10
 
 @pytest.mark.parametrize(
     "text",
-    ["x", "x\n", "x\n\n\n", "  x", "x\r\ny\rz\n", "a\0b", "\x1b[31mred", "t  \n", "\ufeffx", "é", "<<<<<<< HEAD\n"]
-    + ["```\n~~~\n````\n", "x" * 100_000, ""],
+    ["x", "x\n", "x\n\n\n", "  x", "x\r\ny\rz\n", "a\x00b", "\x1b[31mred", "t  \n", "\ufeffx", "é", "<<<<<<< HEAD\n", "```\n~~~\n````\n", "x" * 100000, ""],
 )  # fmt: skip
 def test_a_text_comes_back_with_what_its_page_says(text: str) -> None:  # C17
     out = rendered(replace(SOURCE, text=text))
@@ -183,12 +182,23 @@ def test_growth_only_adds_lines() -> None:
 
 def test_reworded_facts_keep_their_line_when_the_text_grows() -> None:
     dice = random.Random(3)
-    words = [
-        f"{a}{b}"
-        for a in ("post", "led", "queue", "ship", "mark")
-        for b in ("gres", "ger", "line", "house", "rate")
-    ]
-    spoken = [" ".join(dice.choices(words, k=12)) + "." for _ in range(120)]
+    syllables = (
+        "post",
+        "led",
+        "queue",
+        "ship",
+        "mark",
+        "gres",
+        "ger",
+        "line",
+        "house",
+        "rate",
+        "mi",
+        "tor",
+        "cal",
+    )
+    words = [f"{a}{b}" for a in syllables for b in syllables]
+    spoken = [" ".join(dice.choices(words, k=9)) + "." for _ in range(120)]
     reworded = [
         fact(" ".join(w for w in line.split() if dice.random() < 0.85) + " indeed", n % 60)
         for n, line in enumerate(spoken[:60])
@@ -413,5 +423,5 @@ def test_destroyed_front_matter_leaves_the_marks_of_the_list(block: str) -> None
 
 
 def test_a_broken_block_names_its_line() -> None:
-    with pytest.raises(BadPage, match="page.md:3"):
+    with pytest.raises(BadPage, match=r"page\.md:3"):
         frontmatter.read(["a: 1", "a: 2", "c: 2"], where="page.md")
