@@ -269,6 +269,8 @@ class Repository:
         return [ref.removeprefix(f"refs/remotes/{remote}/") for ref in text.splitlines()]
 
     def is_branch_name(self, name: str) -> bool:
+        if name.startswith("-") or "\0" in name:
+            return False
         return self._run(["check-ref-format", f"refs/heads/{name}"], check=False).returncode == 0
 
     def remote_has_branch(self, remote: str, branch: str) -> bool:

@@ -207,6 +207,16 @@ def _branch_tips(
             branch = theirs
         elif not repo.is_ancestor(theirs, local):
             branch, also = theirs, local
+    if branch and repo.is_shallow() and repo.merge_base(default, branch) is None:
+        # Without the commit where they parted nobody can tell which of them dropped a record.
+        if remote and not wanted.offline:
+            repo.deepen(remote)
+        if repo.is_shallow() and repo.merge_base(default, branch) is None:
+            raise MirrorError(
+                f"this clone's history is cut off before {name} and {branch_name(bank_id)} part",
+                where=str(repo.top),
+                hint="run `git fetch --unshallow`",
+            )
     return Tips(
         target=target,
         default=default,

@@ -430,6 +430,12 @@ async def _confirm_gone(
         )
 
     check(len([i for i in missing if i not in erased]))
+    # On the mirror's own branch: what it removed already and the default branch still shows. Judged by that run.
+    missing += [
+        i
+        for i, entry in wiki.entries.items()
+        if entry.page and i not in base and i not in snapshot.documents and i not in snapshot.busy
+    ]
     gone: list[str] = []
     unseen: list[str] = []
     for document_id in missing:
