@@ -101,8 +101,9 @@ class World:
         self.repo.write(f"code{self.names}.py", "x\n")
         self.commit("work")
 
-    def merge(self) -> None:
+    async def merge(self) -> None:
         """The mirror's pull request, in one of the three ways; a branch is deleted after a squash, as hosts do."""
+        await self.run(BRANCH)  # the host runs it whenever the default branch moves
         if not self.repo.git("for-each-ref", "refs/heads/mirror/demo"):
             return
         if self.rng.random() < 0.5:
@@ -171,10 +172,10 @@ async def history(path: Path, seed: int, steps: int, monkeypatch: pytest.MonkeyP
             ]
         )
         world.story.append(step)
-        if step in ("retain", "grow", "lose", "work", "merge"):
+        if step in ("retain", "grow", "lose", "work"):
             getattr(world, step)()
-        elif step == "review":
-            await world.review()
+        elif step in ("review", "merge"):
+            await getattr(world, step)()
         elif step == "crash":
             await world.crash(monkeypatch)
         else:
