@@ -54,10 +54,7 @@ def find_tips(repo: Repository, bank_id: str, wanted: Wanted) -> Tips:
     """Raises Behind, or MirrorError that names the setting."""
     remote = _remote(repo)
     current = repo.current_branch()
-    if wanted.default_branch:
-        name = _named(repo, wanted.default_branch)
-    else:
-        name = _default_name(repo, remote, current, offline=wanted.offline)
+    name = default_name(repo, wanted.default_branch, offline=wanted.offline)
     tip = repo.resolve(f"refs/heads/{name}")
     url = repo.remote_url(remote) if remote else ""
     upstream = _upstream(repo, remote, name, offline=wanted.offline)
@@ -121,6 +118,13 @@ def _named(repo: Repository, name: str) -> str:
         )
     forms = [name, *(unicodedata.normalize(form, name) for form in ("NFC", "NFD"))]
     return next((form for form in forms if repo.resolve(f"refs/heads/{form}")), name)
+
+
+def default_name(repo: Repository, asked: str | None, *, offline: bool) -> str:
+    """The default branch: as the setting names it, else as the remote or the work tree tells. Raises MirrorError."""
+    if asked:
+        return _named(repo, asked)
+    return _default_name(repo, _remote(repo), repo.current_branch(), offline=offline)
 
 
 def _default_name(repo: Repository, remote: str, current: str | None, *, offline: bool) -> str:

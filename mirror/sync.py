@@ -23,7 +23,7 @@ from mirror.lock import held
 from mirror.manifest import Entry
 from mirror.overlay import Pending
 from mirror.paths import BankFolder, bank_slug, branch_name, page_name, wiki_path
-from mirror.plan import ERASE, SAID, WAITING, Action, Policies, Unsettled
+from mirror.plan import ERASE, SAID, WAITING, Action, Policies, Unsettled, Wish
 from mirror.plan import make as make_plan
 from mirror.refs import Tips, find_tips
 from mirror.source import Curator, Source, SourceBank
@@ -64,6 +64,8 @@ class Options:
     export: bool = True
     """Bring the pages up to the bank."""
     policies: Policies = field(default_factory=Policies)
+    wishes: tuple[Wish, ...] = ()
+    """Marks that stand on no page: asked for on the command line, carried out like the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,10 @@ class Report:
     commit: str | None = None
     default_branch: str = ""
     pushed: bool = False
+    judged: str | None = None
+    """The commit of the default branch whose marks counted."""
+    tip: str | None = None
+    """Of the mirror's branch, after this run."""
     differs: bool = False
     """On the mirror's branch: it holds something that the default branch does not."""
     first: bool = False
@@ -179,6 +185,7 @@ async def _once(
         folder=folder.root,
         branch=tips.target.removeprefix("refs/heads/"),
         default_branch=tips.default_name,
+        judged=tips.default,
         first=wiki.header is None,
         remote=tips.remote_url,
         origin=bank.origin,
@@ -201,6 +208,7 @@ async def _once(
         )
 
     reading = await asyncio.to_thread(wishes.read, repo, wiki, wiki.entries) if options.apply else Reading()
+    reading.wishes += options.wishes
     report.refused, report.notes = reading.refused, reading.notes
     snapshot = await listing.take(source, progress)
     report.documents = snapshot.total
@@ -303,7 +311,8 @@ def _land(
     new = landing.needed(repo, folder, tips, wiki, changes)
     commit = landing.make(repo, bank, tips, changes, report) if new else None
     if tips.on_branch:
-        report.differs = landing.differs(repo, folder, tips.default, commit or tips.branch)
+        report.tip = commit or tips.branch
+        report.differs = landing.differs(repo, folder, tips.default, report.tip)
     if options.push:
         landed = landing.there(repo, bank, tips, commit, changes, report, open_changes=report.differs)
         if not landed:

@@ -16,6 +16,10 @@ _VERBS = {
     "sync": ("console.cli.mirror.sync:sync", "Carry merged marks to the bank, then bring the wiki up to it."),
     "apply": ("console.cli.mirror.sync:apply", "Carry merged marks to the bank; write no page."),
     "verify": ("console.cli.mirror.sync:verify", "Compare every page and text with the bank."),
+    "check": (
+        "console.cli.mirror.check:check",
+        "Are the edits on the pages marks? Needs no bank; exit 3 on one that is none.",
+    ),
     "diff": (
         "console.cli.mirror.history:diff",
         "What changed in memory between two revisions, per document and fact.",

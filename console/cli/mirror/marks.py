@@ -17,13 +17,14 @@ from mirror import edit, find, frontmatter, textfile
 from mirror.errors import CurationFailed, MirrorError
 from mirror.git import Repository, inside, write_file
 from mirror.paths import BankFolder, page_name, wiki_path
+from mirror.plan import RESTORE, RETRACT, Wish
 from mirror.state import Wiki, read
 from mirror.sync import Bank, Options, Progress, Report
 
 _DOCUMENT = click.option("--document", metavar="ID", help="The document that the fact stands in.")
 
 
-class _Work:
+class Work:
     """The wiki of the checked-out commit, and its pages as files."""
 
     def __init__(self, state: State, place: Place) -> None:
@@ -85,12 +86,26 @@ def retract(
 @click.argument("fact", required=False)
 @_DOCUMENT
 @click.option(
+    "--pr", type=click.IntRange(min=1), metavar="N", help="Everything that pull request N took back."
+)
+@click.option(
     "--now", is_flag=True, help="Send it to the bank at once and sync, instead of marking the page."
 )
 @place_options
 @pass_state
-def restore(state: State, fact: str | None, document: str | None, now: bool, place: Place) -> int:
-    """Let a retracted FACT live again: its 12-digit key or its words. Without FACT, the whole --document."""
+def restore(
+    state: State, fact: str | None, document: str | None, pr: int | None, now: bool, place: Place
+) -> int:
+    """Let a retracted FACT live again: its 12-digit key or its words. Without FACT, the whole --document.
+
+    With --pr, a whole review is taken back.
+    """
+    if pr is not None:
+        from console.cli.mirror.takeback import restore_review
+
+        if fact is not None or document is not None:
+            raise click.UsageError("--pr names everything already: leave out the fact and --document")
+        return restore_review(state, place, Work(state, place), pr, now=now)
     return _mark(state, place, fact, document, "", now, live=True)
 
 
@@ -107,7 +122,7 @@ def _mark(
 ) -> int:
     if fact is None and document is None:
         raise click.UsageError("name a fact (its key or its words), or a whole document with --document")
-    work = _Work(state, place)
+    work = Work(state, place)
     verb = "restore" if live else "retract"
     if fact is None:
         path = work.document_page(str(document))
@@ -143,64 +158,56 @@ def _mark(
 
 
 def _now(
-    state: State, place: Place, work: _Work, document_id: str, key: str | None, reason: str, *, live: bool
+    state: State, place: Place, work: Work, document_id: str, key: str | None, reason: str, *, live: bool
 ) -> int:
-    by = work.repo.identity()[0]
-    why = "; ".join(part for part in (reason or "retracted", by) if part)
-
-    async def go(bank: Bank, progress: Progress | None) -> tuple[int, Report]:
-        from mirror import page
-        from mirror.listing import take
-        from mirror.model import PageSource
-        from mirror.sync import sync
-
-        snapshot = await take(bank, progress)
-        if document_id in snapshot.busy:
-            raise MirrorError(
-                "the document is being written", where=document_id, hint=snapshot.busy[document_id].reason
-            )
-        facts = {fact.id: fact for fact in snapshot.facts.get(document_id, ())}
-        source = PageSource(
-            bank_id=work.folder.bank_id,
-            document_id=document_id,
-            text=None,
-            created_at="",
-            facts=tuple(facts.values()),
-        )
-        sent = 0
-        for line in page.fact_lines(source):
-            if key is not None and line.key != key:
-                continue
-            for fact_id in line.fact_ids:
-                if facts[fact_id].live is not live:
-                    await bank.curate(fact_id, live=live, reason=why)
-                    sent += 1
-        if not sent:
-            raise CurationFailed(
-                "the bank has no such fact to change",
-                where=document_id,
-                hint="run `console mirror sync` first",
-            )
-        options = Options(
-            wiki=place.wiki,
-            branch=place.branch,
-            default_branch=place.default_branch,
-            here=place.here,
-            offline=place.offline,
-        )
-        return sent, await sync(bank, place.repo, options, progress)
-
-    sent, report = run(state, go)
+    wish = Wish(RESTORE if live else RETRACT, document_id, key, "", reason=reason, by=work.repo.identity()[0])
+    report = send(state, place, (wish,))
     verb = "restored" if live else "retracted"
     if state.as_json:
-        print_json({"document_id": document_id, "key": key, "sent": sent, "sync": report_json(report)})
+        print_json({"document_id": document_id, "key": key, "sent": report.sent, "sync": report_json(report)})
         return report.exit_code
     say(
-        f"{verb} {sent} {'memory' if sent == 1 else 'memories'} of {document_id} in bank {work.folder.bank_id}"
+        f"{verb} {report.sent} {'memory' if report.sent == 1 else 'memories'} of {document_id} in bank {work.folder.bank_id}"
     )
+    print_settled(report)
+    return report.exit_code
+
+
+def send(state: State, place: Place, wanted: tuple[Wish, ...]) -> Report:
+    """One sync that carries these out as if they stood on their pages. Raises CurationFailed where none could be."""
+    options = Options(
+        wiki=place.wiki,
+        branch=place.branch,
+        default_branch=place.default_branch,
+        here=place.here,
+        offline=place.offline,
+        wishes=wanted,
+        max_retractions=max(50, len(wanted)),
+    )
+
+    async def go(bank: Bank, progress: Progress | None) -> Report:
+        from mirror.sync import sync
+
+        return await sync(bank, place.repo, options, progress)
+
+    report = run(state, go)
+    if not report.sent and not report.commit:
+        reasons = [u.what for u in report.unsettled] + [f.reason for f in report.failed]
+        raise CurationFailed(
+            "the bank has nothing to change for it",
+            where=wanted[0].document_id,
+            hint=reasons[0] if reasons else "run `console mirror sync` first",
+        )
+    return report
+
+
+def print_settled(report: Report) -> None:
     if report.commit:
         say(f"commit {report.commit[:12]} on {report.branch}")
-    return report.exit_code
+    for failure in report.failed:
+        say(f"failed    {failure.action.document_id}: {failure.reason}")
+    for item in report.unsettled:
+        say(f"{item.kind:<9} {item.document_id}: {item.what}")
 
 
 @command("correct")
@@ -214,7 +221,7 @@ def correct(state: State, document: str, file: Path, place: Place) -> int:
     Written into the .txt beside the page, with `correct: true` on the page: once committed, the next sync sends it
     to the bank and applies the document's other retractions again.
     """
-    work = _Work(state, place)
+    work = Work(state, place)
     path = work.document_page(document)
     entry = work.wiki.entries[document]
     try:
@@ -254,7 +261,7 @@ def erase(state: State, document: str, dry_run: bool, place: Place) -> int:
 
     Git's history keeps what was committed: the checklist names the commits.
     """
-    work = _Work(state, place)
+    work = Work(state, place)
     path = work.document_page(document)
     commits = [commit.hexsha for commit in work.repo.log("HEAD", path)]
     checklist = _checklist(path, commits)

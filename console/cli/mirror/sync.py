@@ -34,6 +34,9 @@ _MAX_ERASE = click.option(
 _PUSH = click.option(
     "--push", is_flag=True, help="Push what landed, never by force; a lost race is planned again."
 )
+_PR = click.option(
+    "--pr", is_flag=True, help="With --branch --push: open a pull request, or bring the open one up to date."
+)
 
 
 def _options(place: Place, **more_options: Any) -> Options:
@@ -56,9 +59,25 @@ def _options(place: Place, **more_options: Any) -> Options:
 @click.option("--rebind", is_flag=True, help="Bind the wiki to a bank that was deleted and made again.")
 @_PUSH
 @_MAX_GONE
+@click.option(
+    "--github",
+    is_flag=True,
+    help="Write the workflow that checks pull requests and syncs; opens no bank, commits nothing.",
+)
+@click.option("--dry-run", is_flag=True, help="With --github: show the workflow, write nothing.")
 @pass_state
-def init(state: State, place: Place, rebind: bool, push: bool, max_gone: int | None) -> int:
+def init(
+    state: State, place: Place, rebind: bool, push: bool, max_gone: int | None, github: bool, dry_run: bool
+) -> int:
     """Bind a wiki folder to the bank and write its first pages, in one commit."""
+    if github:
+        from console.cli.mirror.workflow import write
+
+        return write(state, place, dry_run=dry_run)
+    if dry_run:
+        raise click.UsageError(
+            "--dry-run goes with --github; `console mirror plan` shows what a sync would do"
+        )
     return _sync(state, place, _options(place, first=True, rebind=rebind, push=push, max_gone=max_gone))
 
 
@@ -68,6 +87,15 @@ def init(state: State, place: Place, rebind: bool, push: bool, max_gone: int | N
     "--check", is_flag=True, help="Say what would be done, do nothing; exit 2 when there is something."
 )
 @_PUSH
+@_PR
+@click.option(
+    "--watch",
+    is_flag=False,
+    flag_value=60,
+    type=click.IntRange(min=1),
+    metavar="[SECONDS]",
+    help="Repeat every SECONDS (60) until ctrl-c: for banks that CI cannot reach.",
+)
 @_MAX_GONE
 @_MAX_RETRACTIONS
 @_MAX_ERASE
@@ -77,6 +105,8 @@ def sync(
     place: Place,
     check: bool,
     push: bool,
+    pr: bool,
+    watch: int | None,
     max_gone: int | None,
     max_retractions: int | None,
     max_erase: int,
@@ -94,7 +124,15 @@ def sync(
         max_retractions=max_retractions,
         max_erase=max_erase,
     )
-    return _sync(state, place, options)
+    if pr and not (push and place.branch):
+        raise click.UsageError("--pr needs --branch and --push: a pull request is made of a pushed branch")
+    if check and (push or watch):
+        raise click.UsageError("--check writes nothing: leave out --push and --watch")
+    if watch:
+        from console.cli.mirror.watch import watch as keep_on
+
+        return keep_on(state, place, options, seconds=watch, pr=pr)
+    return _sync(state, place, options, pr=pr)
 
 
 @command("apply")
@@ -147,7 +185,7 @@ def status(state: State, place: Place) -> int:
     if report.remote:
         say(f"remote    {report.remote}")
     say(f"to send   {len(report.actions):,} changes to the bank" if report.actions else "to send   nothing")
-    say(f"to write  {_counts(report) or 'nothing'}")
+    say(f"to write  {counts(report) or 'nothing'}")
     _print_details(report)
     return 0
 
@@ -179,24 +217,50 @@ def verify(state: State, place: Place) -> int:
     return result.exit_code
 
 
-def _sync(state: State, place: Place, options: Options, *, details: bool = False) -> int:
+def _sync(state: State, place: Place, options: Options, *, details: bool = False, pr: bool = False) -> int:
     report = run(state, lambda bank, progress: _call(bank, place, options, progress))
+    pull, line, code = pull_request(report, place) if pr else (None, "", 0)
+    code = 1 if code else report.exit_code
     if state.as_json:
-        print_json(report_json(report))
-        return report.exit_code
+        value = report_json(report) | {"exit_code": code}
+        print_json(value | {"pull_request": pull} if pr else value)
+        return code
+    print_report(report, options, details=details)
+    if pr:
+        say(line)
+    return code
+
+
+def pull_request(report: Report, place: Place) -> tuple[dict[str, Any] | None, str, int]:
+    """(for JSON, one line, exit code): the sync stands whatever becomes of its pull request."""
+    from console.cli.mirror.proposal import open_or_update, why_not
+    from console.github import GitHubError
+    from mirror.errors import MirrorError
+
+    if reason := why_not(report):
+        return None, f"no pull request: {reason}", 0
+    try:
+        made = open_or_update(report, place)
+    except (GitHubError, MirrorError) as error:
+        return {"error": str(error)}, f"the branch is pushed; {error}", 1
+    return asdict(made), f"pull request #{made.number} {made.what}: {made.url}", 0
+
+
+def print_report(report: Report, options: Options, *, details: bool = False) -> None:
+    """What a run did, in lines."""
     if report.first and not options.check:
         remote = f", remote {report.remote}" if report.remote else ""
         say(
             f"bound {report.folder} to bank {report.bank_id} ({report.documents:,} documents) on {report.branch}{remote}"
         )
     _print_actions(report, options)
-    counts = _counts(report)
+    written = counts(report)
     if options.check:
         if options.export:
-            say(f"would write {counts}" if report.files else "nothing to write")
+            say(f"would write {written}" if report.files else "nothing to write")
     elif report.commit:
         pushed = ", pushed" if report.pushed else ""
-        say(f"{counts or 'side files'}: commit {report.commit[:12]} on {report.branch}{pushed}")
+        say(f"{written or 'side files'}: commit {report.commit[:12]} on {report.branch}{pushed}")
     elif report.pushed:
         say(f"nothing to write; {report.branch} was pushed")
     elif options.export:
@@ -206,7 +270,6 @@ def _sync(state: State, place: Place, options: Options, *, details: bool = False
             say(f"{row.what:<9} {row.path}")
         more(len(report.written))
     _print_details(report)
-    return report.exit_code
 
 
 async def _call(bank: Bank, place: Place, options: Options, progress: Progress | None) -> Report:
@@ -235,7 +298,8 @@ def _print_actions(report: Report, options: Options) -> None:
     more(len(report.actions))
 
 
-def _counts(report: Report) -> str:
+def counts(report: Report) -> str:
+    """``3 added, 1 changed``; '' for nothing."""
     pairs = (
         (report.added, "added"),
         (report.changed, "changed"),
