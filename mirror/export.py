@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mirror import index, overlay, page, textfile
@@ -163,29 +163,37 @@ async def build(
         else:
             work.append((document, made_of, digest))
 
+    remote: dict[str, tuple[SourceDocument, PageSource, str]] = {}
     done = 0
+
+    def write(row: tuple[SourceDocument, PageSource, str], text: str | None) -> None:
+        nonlocal done
+        document, made_of, digest = row
+        old = base.get(document.id)
+        made_of = replace(made_of, text=text)
+        _write(target, wiki, bank, document, made_of, digest, old, volatile, marked.get(document.id))
+        done += 1
+        if progress is not None and done % BATCH == 0:
+            progress("pages", done, len(work))
+
     for start in range(0, len(work), BATCH):
         part = work[start : start + BATCH]
-        texts = await _texts(source, repo, wiki, base, [document for document, _, _ in part], target)
-        for document, made_of, digest in part:
-            if document.id not in texts:
-                target.busy[document.id] = Busy(document.id, "its text changed while the bank was listed")
-                _carry(target, base.get(document.id))
-                continue
-            _write(
-                target,
-                wiki,
-                bank,
-                document,
-                replace(made_of, text=texts[document.id]),
-                digest,
-                base.get(document.id),
-                volatile,
-                marked.get(document.id),
-            )
-        done += len(part)
-        if progress is not None:
-            progress("pages", done, len(work))
+        texts = _stored_texts(repo, wiki, base, [document for document, _, _ in part])
+        for row in part:
+            if row[0].id in texts:
+                write(row, texts[row[0].id])
+            else:
+                remote[row[0].id] = row
+    # The others are asked of the bank in one go, so that it can take its fastest way, and written as they come.
+    target.fetched = len(remote)
+    if remote:
+        async for document_id, text in source.texts(list(remote)):
+            asked = remote.get(document_id)
+            if asked is not None and (text is None or text_hash(text) == asked[0].content_hash):
+                del remote[document_id]
+                write(asked, text)
+    for document_id in remote:
+        target.busy[document_id] = Busy(document_id, "its text changed while the bank was listed")
 
     for document_id in target.busy:
         if document_id not in target.entries:
@@ -212,40 +220,24 @@ def _carry(target: Target, old: Entry | None) -> None:
         target.entries[old.document_id] = old
 
 
-async def _texts(
-    source: Source,
-    repo: Repository,
-    wiki: Wiki,
-    base: Mapping[str, Entry],
-    documents: Sequence[SourceDocument],
-    target: Target,
+def _stored_texts(
+    repo: Repository, wiki: Wiki, base: Mapping[str, Entry], documents: Sequence[SourceDocument]
 ) -> dict[str, str | None]:
-    """Id -> text. From the wiki where the bank's hash says that it stands there, else from the bank.
-
-    A document whose text does not have the listed hash changed meanwhile: it is left out.
-    """
+    """Id -> text of the documents whose text stands in the wiki, by the bank's own hash, or is kept nowhere."""
     found: dict[str, str | None] = {}
-    blobs: dict[str, Entry] = {}
+    blobs: dict[str, list[Entry]] = {}
     for document in documents:
         old = base.get(document.id)
-        name = page_name(wiki.folder.bank_id, document.id)
-        stands = wiki.tree.get(name.text)
+        stands = wiki.tree.get(page_name(wiki.folder.bank_id, document.id).text)
         if not document.content_hash:
             found[document.id] = None
         elif old and old.text == document.content_hash and stands and stands.oid == old.text_blob:
-            blobs[stands.oid] = old
+            blobs.setdefault(stands.oid, []).append(old)
     for oid, data in repo.blobs(blobs):
-        old = blobs[oid]
-        stored = textfile.decode(data, old.text_mode, final_newline=old.final_newline)
-        if text_hash(stored) == old.text:
-            found[old.document_id] = stored
-    wanted = {d.id: d.content_hash for d in documents if d.id not in found}
-    if wanted:
-        target.fetched += len(wanted)
-        answers: AsyncIterator[tuple[str, str | None]] = source.texts(list(wanted))
-        async for document_id, text in answers:
-            if text is None or text_hash(text) == wanted.get(document_id):
-                found[document_id] = text
+        for old in blobs[oid]:
+            stored = textfile.decode(data, old.text_mode, final_newline=old.final_newline)
+            if text_hash(stored) == old.text:
+                found[old.document_id] = stored
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from console.memory.errors import NotFound, StoreError
 from console.memory.hindsight import archive, documents, memories
 from console.memory.hindsight.http import Http
+from console.memory.hindsight.ids import readable_by_path
 from console.memory.models import ArchivedDocument, DocumentQuery, Memory, MemoryQuery
 
 _AT_ONCE = 16
@@ -24,6 +25,15 @@ async def export(
     if document_ids is not None and not document_ids:
         return
     done: set[str] = set()
+    if (
+        document_ids is not None
+        and len(document_ids) <= _AT_ONCE
+        and all(map(readable_by_path, document_ids))
+    ):
+        # An export waits half a second for the server's worker and leaves a file there: not for a few.
+        async for document in one_by_one(http, bank_id, document_ids, done):
+            yield document
+        return
     try:
         async for entry in archive.read(http, bank_id, document_ids):
             done.add(entry.id)
