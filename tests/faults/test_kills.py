@@ -152,3 +152,21 @@ async def test_a_planted_bug_is_noticed(tmp_path: Path, bug: str, step: str) -> 
         assert await ends_alike(tmp_path, "tree", step, 1, bug)
     else:
         assert not await ends_alike(tmp_path, "tree", step, 1, bug)
+
+
+@pytest.mark.parametrize("mode", ["tree", "branch"])
+async def test_two_processes_at_once(tmp_path: Path, mode: str) -> None:
+    """One of them does the work; the other waits for nothing: it does the rest, or names who holds the lock."""
+    made = await scene(tmp_path / "scene", 3)
+    (tmp_path / "calm").mkdir()
+    calm = made.copy(tmp_path / "calm")
+    assert calm.run(mode) == 0
+    command = [sys.executable, "-m", "tests.faults.killed", str(made.repo.path), str(made.bank), mode, ""]
+    runs = [
+        subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    ends = [(run.communicate()[1], run.returncode) for run in runs]
+    assert 0 in {code for _, code in ends}, ends
+    assert all(code == 0 or "mirror.errors.Locked: another run holds" in said for said, code in ends), ends
+    assert made.state(mode) == calm.state(mode)
