@@ -69,11 +69,15 @@ def check(facts: list[str], render: object, *, struck: bool) -> str:
 FACTS = [(text, held) for text, held in hostile.texts(COUNT, hostile.SEED + 1) if fold(text)]
 
 
+@pytest.mark.parametrize("quarter", range(4))
 @pytest.mark.parametrize("render", [github, markdown_it])
 @pytest.mark.parametrize("struck", [False, True])
-def test_hostile_facts_render_as_themselves(render: object, struck: bool) -> None:
-    # markdown-it takes ten times as long as cmark-gfm, which is the oracle: it sees every fourth.
-    facts = [text for text, _ in FACTS][:: 4 if render is markdown_it else 1]
+def test_hostile_facts_render_as_themselves(render: object, struck: bool, quarter: int, full: bool) -> None:
+    facts = [text for text, _ in FACTS][quarter::4]
+    if struck and render is markdown_it and not full:
+        facts = facts[
+            ::4
+        ]  # it takes ten times as long as cmark-gfm, and the strike adds little to what it escapes
     for start in range(0, len(facts), BATCH):
         part = facts[start : start + BATCH]
         if check(part, render, struck=struck):
