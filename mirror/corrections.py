@@ -117,6 +117,10 @@ def _page(
             Unsettled(CORRECT, document_id, f"{where}:1", "the bank keeps no text of this document")
         )
         return
+    if textfile.WITHHELD in entry.text_mode.split():
+        what = "a secret is withheld from this file, so it cannot be sent back: erase the document, or `console mirror secrets allow`"
+        found.unsettled.append(Unsettled(CORRECT, document_id, f"{where}:1", what))
+        return
     changed = file is not None and file.oid != entry.text_blob
     text = textfile.decode(data, mode if changed else entry.text_mode, final_newline=entry.final_newline)
     now = snapshot.documents[document_id].content_hash

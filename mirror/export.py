@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from mirror import index, overlay, page, textfile
+from mirror import index, overlay, page, secrets, textfile
+from mirror.cover import Cover, Covered
 from mirror.git import Change, Repository
 from mirror.listing import Busy, Snapshot
 from mirror.manifest import Entry, Header, blob_id, encode_shard
@@ -65,6 +66,7 @@ def inputs_digest(source: PageSource, volatile: frozenset[str]) -> str:
     facts = sorted(source.facts, key=lambda f: (f.chunk_index, f.mentioned_at or "", f.text, f.id))
     value = [
         RENDERER,
+        secrets.VERSION,
         source.document_id,
         source.created_at[:10],
         source.tags,
@@ -130,6 +132,7 @@ async def build(
     gone: Sequence[str],
     keep: frozenset[str] = frozenset(),
     pending: Mapping[str, Pending] | None = None,
+    cover: Cover | None = None,
     volatile: frozenset[str] = page.VOLATILE,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Target:
@@ -139,6 +142,7 @@ async def build(
     must leave as they are (a person is editing them); their documents keep their manifest line. ``pending``:
     marks that stay on their page.
     """
+    cover = cover or Cover(bank, wiki.header)
     target = Target(busy=dict(snapshot.busy))
     marked = pending or {}
     work: list[tuple[SourceDocument, PageSource, str]] = []
@@ -156,6 +160,7 @@ async def build(
         if (
             document_id not in marked
             and old is not None
+            and _settled(old, cover)
             and _stands(wiki, name, old, digest, document.content_hash)
         ):
             target.entries[document_id] = old
@@ -171,7 +176,7 @@ async def build(
         document, made_of, digest = row
         old = base.get(document.id)
         made_of = replace(made_of, text=text)
-        _write(target, wiki, bank, document, made_of, digest, old, volatile, marked.get(document.id))
+        _write(target, wiki, bank, document, made_of, digest, old, volatile, marked.get(document.id), cover)
         done += 1
         if progress is not None and done % BATCH == 0:
             progress("pages", done, len(work))
@@ -200,8 +205,18 @@ async def build(
             _carry(target, base.get(document_id))
     _remove(target, wiki, bank, base, gone, keep)
     _carry_rest(target, base, snapshot, gone)
+    target.entries = {
+        i: e if e is base.get(i) is wiki.entries.get(i) else cover.entry(e) for i, e in target.entries.items()
+    }
     _side_files(target, wiki, bank, repo, keep)
     return target
+
+
+def _settled(old: Entry, cover: Cover) -> bool:
+    """Whether the page still shows and withholds what people settled."""
+    return all(cover.settled.get(mark) != secrets.ALLOW for mark in old.withheld) and all(
+        cover.settled.get(mark) == secrets.ALLOW for mark in old.allowed
+    )
 
 
 def _stands(wiki: Wiki, name: PageName, old: Entry, digest: str, content_hash: str) -> bool:
@@ -256,14 +271,20 @@ def _write(
     old: Entry | None,
     volatile: frozenset[str],
     marked: Pending | None,
+    cover: Cover,
 ) -> None:
     name = page_name(bank.bank_id, document.id)
-    records = _records(made_of)
-    if records != made_of.records:
-        # A fact that was invalidated in the bank becomes a record: the bank will forget it (measured).
-        made_of = replace(made_of, records=records)
-        digest = inputs_digest(made_of, volatile)
-    rendered = page.render(made_of, text_name=name.text_name, volatile=volatile)
+    carried = (made_of.records, made_of.label, made_of.retraction)
+    # A fact that was invalidated in the bank becomes a record: the bank will forget it (measured).
+    made_of = replace(made_of, records=_records(made_of))
+    covered = cover.document(made_of)
+    shown = covered.source
+    if carried != (shown.records, shown.label, shown.retraction):
+        # As the next run will find it in the manifest.
+        digest = inputs_digest(
+            replace(made_of, records=shown.records, label=shown.label, retraction=shown.retraction), volatile
+        )
+    rendered, late = render(covered, name, volatile, cover)
     entry = Entry(
         document_id=document.id,
         page=blob_id(rendered.page),
@@ -275,10 +296,12 @@ def _write(
         created=document.created_at[:16],
         title=rendered.title,
         agent=rendered.agent,
-        label=made_of.label,
+        label=shown.label,
         facts=_fact_notes(made_of, rendered),
-        records=records,
-        retraction=made_of.retraction,
+        records=shown.records,
+        retraction=shown.retraction,
+        withheld={**covered.withheld, **late},
+        allowed=covered.allowed,
         corrected=old.corrected if old is not None else "",
     )
     target.entries[document.id] = entry
@@ -293,6 +316,20 @@ def _write(
         target.written.append(Written(document.id, wiki.folder.path(name.page), what))
     else:
         target.unchanged += 1
+
+
+def render(
+    covered: Covered, name: PageName, volatile: frozenset[str], cover: Cover
+) -> tuple[RenderedPage, Mapping[str, str]]:
+    """The two files without secrets, and what only the finished page showed to be one (fingerprint -> rule)."""
+    rendered = page.render(
+        covered.source,
+        text_name=name.text_name,
+        volatile=volatile,
+        hide=covered.hide,
+        hidden_text=covered.hidden_text,
+    )
+    return cover.page(rendered)
 
 
 def _put(target: Target, wiki: Wiki, path: str, data: bytes | None) -> bool:
@@ -409,7 +446,8 @@ def _side_files(target: Target, wiki: Wiki, bank: SourceBank, repo: Repository, 
         _put(target, wiki, path, encode_shard(lines) or None)
 
     origins = tuple(dict.fromkeys([*(wiki.header.origins if wiki.header else ()), bank.origin]))
-    header = Header(bank.bank_id, bank.created_at, SCHEMA, origins[-5:])
+    settled = wiki.header.secrets if wiki.header else {}
+    header = Header(bank.bank_id, bank.created_at, SCHEMA, origins[-5:], settled)
     if ".mirror/header.json" not in keep:
         _put(target, wiki, ".mirror/header.json", header.encode())
 

@@ -32,14 +32,18 @@ class Header:
     created_at: str
     schema: int = SCHEMA
     origins: tuple[str, ...] = ()
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint -> what a person settled for this secret: ``keep`` (stays withheld) or ``allow`` (is shown)."""
 
     def encode(self) -> bytes:
-        value = {
+        value: dict[str, Any] = {
             "bank": self.bank_id,
             "created_at": self.created_at,
             "origins": list(self.origins),
             "schema": self.schema,
         }
+        if self.secrets:
+            value["secrets"] = dict(self.secrets)
         return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode("ascii")
 
 
@@ -52,6 +56,7 @@ def read_header(data: bytes, *, where: str) -> Header:
             created_at=str(value["created_at"]),
             schema=int(value["schema"]),
             origins=tuple(str(origin) for origin in value.get("origins", ())),
+            secrets={str(mark): str(what) for mark, what in value.get("secrets", {}).items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise NotBound(
@@ -96,6 +101,10 @@ class Entry:
     """Set where a person took the whole document back: covers later facts too."""
     corrected: str = ""
     """sha256 hex of the text that a person's correction or redaction left: another one later overwrote it."""
+    withheld: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint -> rule of the secrets that were taken out of page and text."""
+    allowed: Mapping[str, str] = field(default_factory=dict)
+    """The same of those that a person allowed to be shown."""
 
     def encode(self) -> str:
         value: dict[str, Any] = {"document": self.document_id}
@@ -118,6 +127,9 @@ class Entry:
             value["label"] = self.label
         if self.facts:
             value["facts"] = {key: dict(fact) for key, fact in self.facts.items()}
+        for name in ("withheld", "allowed"):
+            if marks := getattr(self, name):
+                value[name] = dict(marks)
         if self.records:
             value["records"] = [_record_value(record) for record in self.records]
         if self.retraction is not None:
@@ -209,6 +221,8 @@ def _entry(value: Any) -> Entry:
         },
         records=tuple(_record(record) for record in value.get("records", ())),
         retraction=_record(value["retraction"]) if "retraction" in value else None,
+        withheld={str(mark): _required(rule) for mark, rule in value.get("withheld", {}).items()},
+        allowed={str(mark): _required(rule) for mark, rule in value.get("allowed", {}).items()},
     )
 
 

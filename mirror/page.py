@@ -8,7 +8,8 @@ mirror wrote; a line whose look differs from it is a person's mark.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from mirror import frontmatter, textfile
 from mirror.escape import escape
@@ -42,8 +43,15 @@ _RESERVED = frozenset(
 """Front-matter keys that mean something to the mirror: what a document was retained with never sets one."""
 
 
-def fact_lines(source: PageSource) -> tuple[FactLine, ...]:
-    """One line per distinct key, in reading order; records that the bank no longer lists at the end, by key."""
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def fact_lines(source: PageSource, hide: Callable[[str], str] = _as_it_is) -> tuple[FactLine, ...]:
+    """One line per distinct key, in reading order; records that the bank no longer lists at the end, by key.
+
+    ``hide`` takes secrets out of what is shown; keys are those of the bank's own texts.
+    """
     facts = [fact for fact in source.facts if fact.fact_type != "observation"]
     chunk_keys: dict[int, set[str]] = {}
     for fact in facts:
@@ -61,7 +69,7 @@ def fact_lines(source: PageSource) -> tuple[FactLine, ...]:
         groups.setdefault(key, []).append(fact)
     records = {record.key: record for record in source.records}
     ordered = sorted(groups.items(), key=lambda item: (_order(item[1]), item[0]))
-    lines = [_line(key, group, records.get(key), key in chunks) for key, group in ordered]
+    lines = [_line(key, group, records.get(key), key in chunks, hide) for key, group in ordered]
     lines += [_record_line(records[key]) for key in sorted(records.keys() - groups.keys())]
     return tuple(lines)
 
@@ -70,17 +78,24 @@ def _order(facts: Sequence[SourceFact]) -> tuple[int, str]:
     return min((fact.chunk_index, fact.mentioned_at or "") for fact in facts)
 
 
-def _line(key: str, facts: Sequence[SourceFact], record: Record | None, is_chunk: bool) -> FactLine:
+def _line(
+    key: str,
+    facts: Sequence[SourceFact],
+    record: Record | None,
+    is_chunk: bool,
+    hide: Callable[[str], str],
+) -> FactLine:
     live = [fact for fact in facts if fact.live]
     shown_by = min(live or facts, key=lambda f: (f.text, f.id))
     note = ""
     if not live:
-        note = _note(record) if record else _bank_note(facts)
+        note = _note(record) if record else _bank_note(facts, hide)
     index = min(fact.chunk_index for fact in facts)
+    text = hide(shown_by.text)
     return FactLine(
         key=key,
-        text=shown_by.text,
-        shown=_chunk_shown(index, shown_by.text) if is_chunk else fold(shown_by.text),
+        text=text,
+        shown=_chunk_shown(index, text) if is_chunk else fold(text),
         live=bool(live),
         note=note,
         chunk_index=index,
@@ -110,20 +125,34 @@ def _note(record: Record) -> str:
     return "; ".join(part for part in (record.reason, record.by, record.when) if part)
 
 
-def _bank_note(facts: Sequence[SourceFact]) -> str:
+def _bank_note(facts: Sequence[SourceFact], hide: Callable[[str], str]) -> str:
     first = min(facts, key=lambda f: (f.invalidated_at or "", f.id))
-    return "; ".join(part for part in (fold(first.reason or ""), (first.invalidated_at or "")[:10]) if part)
+    return "; ".join(
+        part for part in (fold(hide(first.reason or "")), (first.invalidated_at or "")[:10]) if part
+    )
 
 
 def shown_hash(shown: str) -> str:
-    """Of a chunk's line, whose key is not of what it shows: 8 hex digits."""
+    """Of a line whose key is not of what it shows (a chunk, a withheld secret): 8 hex digits."""
     return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
-def render(source: PageSource, *, text_name: str, volatile: frozenset[str] = VOLATILE) -> RenderedPage:
-    """The two files of a document. ``text_name``: the .txt's file name, for the link."""
+def render(
+    source: PageSource,
+    *,
+    text_name: str,
+    volatile: frozenset[str] = VOLATILE,
+    hide: Callable[[str], str] = _as_it_is,
+    hidden_text: bool = False,
+) -> RenderedPage:
+    """The two files of a document. ``text_name``: the .txt's file name, for the link.
+
+    ``hide`` takes secrets out of facts; ``hidden_text``: they were taken out of the text already.
+    """
     encoded = None if source.text is None else textfile.encode(source.text)
-    lines = fact_lines(source)
+    if encoded is not None and hidden_text:
+        encoded = replace(encoded, mode=f"{textfile.WITHHELD} {encoded.mode}".rstrip())
+    lines = fact_lines(source, hide)
     if encoded is not None:
         locator = Locator(encoded.data, encoded.mode)
         lines = tuple(_located(line, locator) for line in lines)
@@ -179,7 +208,7 @@ def _located(line: FactLine, locator: Locator) -> FactLine:
 def write_line(line: FactLine) -> str:
     """One bullet, without its newline."""
     comment = f"f:{line.key}"
-    if line.is_chunk:
+    if line.is_chunk or fact_key(line.shown) != line.key:
         comment += f" s:{shown_hash(line.shown)}"
     if line.line:
         first, last = line.line

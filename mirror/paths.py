@@ -18,6 +18,7 @@ from mirror.errors import MirrorError
 
 SLUG_LENGTH = 60
 _PLAIN_BANK = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+_WITHHELD = re.compile(r"withheld--([0-9a-f]{16})")
 # A folder of this name cannot be made on Windows.
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(10))}
 
@@ -67,9 +68,17 @@ class PageName:
         return f"{self.stem}.txt"
 
 
+def withheld_hash(document_id: str) -> str | None:
+    """The h16 of ``withheld--<h16>``, the id that the wiki gives to a document whose own holds a secret; else None."""
+    found = _WITHHELD.fullmatch(document_id)
+    return None if found is None else found[1]
+
+
 @lru_cache(maxsize=1 << 16)
 def page_name(bank_id: str, document_id: str) -> PageName:
     """``pages/<hh>/<slug>--<h16>``."""
+    if own := withheld_hash(document_id):
+        return PageName(shard=own[:2], stem=document_id)
     digest = document_hash(bank_id, document_id)
     return PageName(shard=digest[:2], stem=f"{slugify(document_id)}--{digest[:16]}")
 

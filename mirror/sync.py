@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from mirror import corrections, export, guard, landing, listing, policies, state, wishes, worktree
 from mirror.apply import Failure, carry_out
 from mirror.corrections import INBOX, TEXT_KINDS, Texts
+from mirror.cover import Cover
 from mirror.errors import CurationFailed, MirrorError, NotBound
 from mirror.export import Target, Written
 from mirror.git import Change, Repository, check_room
@@ -26,18 +26,16 @@ from mirror.paths import BankFolder, bank_slug, branch_name, page_name, wiki_pat
 from mirror.plan import ERASE, SAID, WAITING, Action, Policies, Unsettled, Wish
 from mirror.plan import make as make_plan
 from mirror.refs import Tips, find_tips
-from mirror.source import Curator, Source, SourceBank
+from mirror.secrets import find
+from mirror.source import Source, SourceBank
 from mirror.state import Wiki
+from mirror.veil import Bank, Veiled
 from mirror.wishes import Reading, RefusedEdit
 
 REPLANS = 3
 _KINDS = ("pages/00/x.md", "pages/00/x.txt", ".mirror/00.jsonl", ".mirror/header.json", "index/x.md")
 """One path of each kind of file that the mirror writes."""
 Progress = Callable[[str, int, int], None]
-
-
-class Bank(Source, Curator, Protocol):
-    """One bank, read and curated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,18 @@ class SentText:
     kind: str
     document_id: str
     where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """A secret that was taken out of a page. Never its value."""
+
+    fingerprint: str
+    rule: str
+    document_id: str
+    path: str
+    settled: str = ""
+    """``keep`` where a person has seen it."""
 
 
 @dataclass(slots=True)
@@ -128,12 +138,16 @@ class Report:
     unsettled: list[Unsettled] = field(default_factory=list)
     refused: list[RefusedEdit] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    secrets: list[Withheld] = field(default_factory=list)
+    """Every secret that is withheld in the wiki, whenever it was found."""
 
     @property
     def exit_code(self) -> int:
-        """1 a change failed; 3 something waits for a person; 2 something is to be done; else 0."""
+        """1 a change failed; 6 a secret that nobody has settled; 3 something waits for a person; 2 something is to be done; else 0."""
         if self.failed:
             return 1
+        if any(not secret.settled for secret in self.secrets):
+            return 6
         if self.skipped or self.refused or any(u.kind in WAITING for u in self.unsettled):
             return 3
         return 2 if self.pending or any(u.kind in SAID for u in self.unsettled) else 0
@@ -177,6 +191,12 @@ async def _once(
     source: Bank, bank: SourceBank, repo: Repository, options: Options, progress: Progress | None
 ) -> tuple[Report, bool]:
     """One plan and its landing; False when the branch moved meanwhile."""
+    if next(find(bank.bank_id), None) is not None:
+        raise MirrorError(
+            "the bank's id holds a secret, and the wiki's folder would carry it",
+            where="bank id",
+            hint="change that secret, and keep the memory in a bank of another name",
+        )
     folder = BankFolder(wiki_path(options.wiki), bank.bank_id)
     tips = await asyncio.to_thread(find_tips, repo, bank.bank_id, options)
     wiki, base = await asyncio.to_thread(read_base, repo, folder, tips)
@@ -207,6 +227,8 @@ async def _once(
             hint="exclude it in .gitattributes",
         )
 
+    cover = Cover(bank, wiki.header)
+    source = Veiled(source, cover)
     reading = await asyncio.to_thread(wishes.read, repo, wiki, wiki.entries) if options.apply else Reading()
     reading.wishes += options.wishes
     report.refused, report.notes = reading.refused, reading.notes
@@ -259,6 +281,7 @@ async def _once(
         base = _overwritten(base, snapshot, report)
         waiting = _waiting(reading, report)
     if not options.export:
+        _cover(report, cover, folder, base)
         return report, True
 
     dirty = set() if options.branch else await asyncio.to_thread(repo.dirty, folder.root, folder.attributes)
@@ -281,9 +304,11 @@ async def _once(
         gone=gone,
         keep=keep,
         pending=pending,
+        cover=cover,
         progress=progress,
     )
     _fill(report, target, sorted(dirty))
+    _cover(report, cover, folder, target.entries)
     attributes = (
         folder.attributes not in repo.tree(wiki.commit, folder.wiki.split("/")[0]) if report.first else False
     )
@@ -295,6 +320,30 @@ async def _once(
         report.pending = report.pending or bool(changes)
         return report, True
     return report, await asyncio.to_thread(_land, repo, bank, folder, wiki, tips, changes, report, options)
+
+
+def _cover(report: Report, cover: Cover, folder: BankFolder, entries: Mapping[str, Entry]) -> None:
+    """Take secrets out of what is reported, and report them."""
+    report.actions, report.failed = cover.value(report.actions), cover.value(report.failed)
+    report.unsettled, report.refused = cover.value(report.unsettled), cover.value(report.refused)
+    report.notes, report.unread = cover.value(report.notes), cover.value(report.unread)
+    report.secrets = withheld(folder, entries, cover.settled)
+
+
+def withheld(folder: BankFolder, entries: Mapping[str, Entry], settled: Mapping[str, str]) -> list[Withheld]:
+    """Every secret that the manifest says is withheld, those that nobody settled first."""
+    found = [
+        Withheld(
+            mark,
+            rule,
+            document_id,
+            folder.path(page_name(folder.bank_id, document_id).page),
+            settled.get(mark, ""),
+        )
+        for document_id, entry in entries.items()
+        for mark, rule in entry.withheld.items()
+    ]
+    return sorted(found, key=lambda s: (s.settled != "", s.path, s.fingerprint))
 
 
 def _land(
@@ -481,4 +530,4 @@ def _fill(report: Report, target: Target, dirty: list[str]) -> None:
     report.skipped = dirty
 
 
-__all__ = ["Options", "Progress", "Report", "branch_name", "sync"]
+__all__ = ["Bank", "Options", "Progress", "Report", "branch_name", "sync"]

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 COLUMNS = 100
 MARKS = "↩⏎↵⮐"
+WITHHELD = "withheld"
+"""First word of the mode of a text whose secrets were taken out: its bytes do not give the text back."""
 # Written out: unicodedata's answers change with Python's version, and with them the folds of a text.
 _WIDE = re.compile(
     "[\u1100-\u115f\u231a\u231b\u23e9-\u23f3\u2614\u2615\u2705\u2728\u274c\u2753-\u2757\u2e80-\u303e\u3041-\ua4cf"

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mirror import export, listing, page, state, textfile
+from mirror.cover import Cover
 from mirror.git import Repository
 from mirror.listing import Busy
 from mirror.manifest import blob_id
 from mirror.paths import BankFolder, page_name, wiki_path
 from mirror.refs import find_tips
-from mirror.source import Source
 from mirror.sync import Options, read_base
+from mirror.veil import Bank, Veiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Verification:
     documents: int = 0
     pages: int = 0
     facts: int = 0
+    withheld: int = 0
+    """Documents that are shown without their secrets: that is no difference."""
     differences: list[Difference] = field(default_factory=list)
     busy: list[Busy] = field(default_factory=list)
 
@@ -46,7 +49,7 @@ class Verification:
 
 
 async def verify(
-    source: Source, start: Path, options: Options, progress: Callable[[str, int, int], None] | None = None
+    source: Bank, start: Path, options: Options, progress: Callable[[str, int, int], None] | None = None
 ) -> Verification:
     """Compare the wiki at its tip with the bank: text, page, manifest. Busy documents are named, not judged."""
     repo = await asyncio.to_thread(Repository.find, start)
@@ -57,7 +60,7 @@ async def verify(
 
 
 async def _verify(
-    source: Source, repo: Repository, options: Options, progress: Callable[[str, int, int], None] | None
+    source: Bank, repo: Repository, options: Options, progress: Callable[[str, int, int], None] | None
 ) -> Verification:
     bank = await source.bank()
     folder = BankFolder(wiki_path(options.wiki), bank.bank_id)
@@ -66,6 +69,8 @@ async def _verify(
     if tips.on_branch and tips.branch:
         wiki = state.read(repo, tips.branch, folder)
     state.check_identity(wiki, bank)
+    cover = Cover(bank, wiki.header)
+    source = Veiled(source, cover)
     snapshot = await listing.take(source, progress)
     result = Verification(
         bank_id=bank.bank_id,
@@ -119,12 +124,17 @@ async def _verify(
             facts = snapshot.facts.get(document_id, ())
             result.facts += sum(1 for fact in facts if fact.live)
             stands = blobs.get(files.get(name.text, ""))
+            covered = cover.document(export.page_source(bank.bank_id, document, facts, line, text))
+            rendered, late = export.render(covered, name, page.VOLATILE, cover)
+            result.withheld += bool(covered.withheld or late)
             if text is not None:
                 if export.text_hash(text) != document.content_hash:
                     result.busy.append(Busy(document_id, "its text changed while it was compared"))
                     continue
                 if stands is None:
                     differ.append(Difference(folder.path(name.text), "the text file is missing", document_id))
+                elif covered.hidden_text and stands == rendered.text:
+                    pass
                 elif textfile.decode(stands, line.text_mode, final_newline=line.final_newline) != text:
                     differ.append(
                         Difference(folder.path(name.text), "the text is not the bank's", document_id)
@@ -133,8 +143,6 @@ async def _verify(
                     differ.append(
                         Difference(where, "the manifest's text hash is not the bank's", document_id)
                     )
-            made_of = export.page_source(bank.bank_id, document, facts, line, text)
-            rendered = page.render(made_of, text_name=name.text_name)
             shown = blobs.get(files.get(name.page, ""))
             if shown is None:
                 differ.append(Difference(where, "the page is missing", document_id))

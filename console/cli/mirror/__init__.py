@@ -29,6 +29,10 @@ _VERBS = {
         "console.cli.mirror.history:blame",
         "Who said a fact, when it appeared, how it was taken back.",
     ),
+    "secrets": (
+        "console.cli.mirror.secrets:secrets",
+        "Secrets that are withheld; keep or allow one by its fingerprint.",
+    ),
     "retract": ("console.cli.mirror.marks:retract", "Put a mark before a fact: take it back."),
     "restore": ("console.cli.mirror.marks:restore", "Put a mark before a retracted fact: let it live again."),
     "correct": ("console.cli.mirror.marks:correct", "Write a corrected source text beside its page."),

@@ -27,7 +27,7 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def _place(function: Callable[..., Any]) -> Callable[..., Any]:
+def place(function: Callable[..., Any]) -> Callable[..., Any]:
     """The two options that say where; nothing else is needed to read history."""
     function = click.option("--wiki", metavar="FOLDER", help="The wiki's folder in the repository (default: wiki).")(
         function
@@ -38,7 +38,7 @@ def _place(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def _open(repo: Path) -> Iterator[Repository]:
+def open_repository(repo: Path) -> Iterator[Repository]:
     found = Repository.find(repo)
     try:
         yield found
@@ -50,7 +50,7 @@ def _open(repo: Path) -> Iterator[Repository]:
 @click.argument("revisions_", metavar="[BASE[..HEAD]]", required=False)
 @click.option("--format", "form", type=_FORMATS, help="text (default), markdown for a pull request, or json.")
 @click.option("--default-branch", metavar="NAME", help="The branch to compare with, when no BASE is given.")
-@_place
+@place
 @pass_state
 def diff(
     state: State, revisions_: str | None, form: str | None, default_branch: str | None, repo: Path, wiki: str | None
@@ -62,7 +62,7 @@ def diff(
     """
     settings = state.settings
     folder = wiki_path(wiki or settings.wiki)
-    with _open(repo) as found:
+    with open_repository(repo) as found:
         base, head = revisions.find(
             found,
             revisions_,
@@ -131,16 +131,16 @@ def _flat(text: str) -> str:
 @click.option("--retractions", is_flag=True, help="What was taken back: fact, reason, by whom, when, where.")
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=20, metavar="N", help="Commits (20).")
 @click.option("--format", "form", type=_FORMATS, help="text (default), markdown or json.")
-@_place
+@place
 @pass_state
 def log(
     state: State, revision: str, retractions: bool, limit: int, form: str | None, repo: Path, wiki: str | None
 ) -> int:
     """The commits of the bank's wiki, newest first, with what they brought; or --retractions."""
     form = form or ("json" if state.as_json else "text")
-    with _open(repo) as found:
+    with open_repository(repo) as found:
         commit = revisions.commit_of(found, revision)
-        found_wiki = _wiki(state, found, commit, wiki)
+        found_wiki = one_wiki(state, found, commit, wiki)
         if retractions:
             _print_retractions(history.retractions(found, found_wiki), form)
         else:
@@ -148,7 +148,7 @@ def log(
     return 0
 
 
-def _wiki(state: State, repo: Repository, commit: str, wiki: str | None) -> Wiki:
+def one_wiki(state: State, repo: Repository, commit: str, wiki: str | None) -> Wiki:
     """Of the bank that was named, or of the only one; raises MirrorError that names them."""
     folder = wiki_path(wiki or state.settings.wiki)
     banks = {f.bank_id: f for f in bank_folders(repo, [commit], folder).values()}
@@ -220,13 +220,13 @@ def _retraction_markdown(row: Retraction) -> str:
 @command("blame")
 @click.argument("fact")
 @click.option("--document", metavar="ID", help="The document that the fact stands in.")
-@_place
+@place
 @pass_state
 def blame(state: State, fact: str, document: str | None, repo: Path, wiki: str | None) -> int:
     """Who said FACT (its 12-digit key or its words), when it appeared, and how it was taken back."""
-    with _open(repo) as found:
+    with open_repository(repo) as found:
         commit = revisions.commit_of(found, "HEAD")
-        found_wiki = _wiki(state, found, commit, wiki)
+        found_wiki = one_wiki(state, found, commit, wiki)
         result = history.blame(found, found_wiki, fact, document=document, revision=commit)
     if state.as_json:
         print_json(asdict(result))
@@ -262,4 +262,4 @@ def _print_blame(result: Blame) -> None:
         row("shown in", f"{result.retracted_in.day} in {result.retracted_in.commit[:12]}")
 
 
-__all__ = ["blame", "diff", "log"]
+__all__ = ["blame", "diff", "log", "one_wiki", "open_repository", "place"]

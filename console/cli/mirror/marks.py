@@ -14,12 +14,14 @@ from console.cli.mirror.common import Place, place_options, run, say
 from console.cli.mirror.sync import report_json
 from console.cli.output import print_json
 from mirror import edit, find, frontmatter, textfile
+from mirror.cover import Cover
 from mirror.errors import CurationFailed, MirrorError
 from mirror.git import Repository, inside, write_file
 from mirror.paths import BankFolder, page_name, wiki_path
 from mirror.plan import RESTORE, RETRACT, Wish
 from mirror.state import Wiki, read
 from mirror.sync import Bank, Options, Progress, Report
+from mirror.veil import Veiled
 
 _DOCUMENT = click.option("--document", metavar="ID", help="The document that the fact stands in.")
 
@@ -47,6 +49,14 @@ class Work:
                 "the page cannot be read", where=path, hint=f"git checkout -- {path}"
             ) from error
         write_file(file, change(before).encode("utf-8"))
+
+    def known(self, document_id: str) -> str:
+        """The id that the wiki has for a document: its alias where the id itself holds a secret."""
+        return (
+            document_id
+            if document_id in self.wiki.entries
+            else Cover(header=self.wiki.header).alias(document_id)
+        )
 
     def document_page(self, document_id: str) -> str:
         entry = self.wiki.entries.get(document_id)
@@ -124,6 +134,7 @@ def _mark(
         raise click.UsageError("name a fact (its key or its words), or a whole document with --document")
     work = Work(state, place)
     verb = "restore" if live else "retract"
+    document = None if document is None else work.known(document)
     if fact is None:
         path = work.document_page(str(document))
         where, keys, text = f"{path}:1", None, str(document)
@@ -262,11 +273,13 @@ def erase(state: State, document: str, dry_run: bool, place: Place) -> int:
     Git's history keeps what was committed: the checklist names the commits.
     """
     work = Work(state, place)
+    document = work.known(document)
     path = work.document_page(document)
     commits = [commit.hexsha for commit in work.repo.log("HEAD", path)]
     checklist = _checklist(path, commits)
 
     async def count(bank: Bank, _progress: Progress | None) -> int:
+        bank = Veiled(bank, Cover(await bank.bank(), work.wiki.header))
         rows = 0
         for live in (True, False):
             offset = 0
@@ -290,6 +303,7 @@ def erase(state: State, document: str, dry_run: bool, place: Place) -> int:
     async def go(bank: Bank, progress: Progress | None) -> Report:
         from mirror.sync import sync
 
+        bank = Veiled(bank, Cover(await bank.bank(), work.wiki.header))
         if not await bank.erase(document):
             raise MirrorError(
                 "the bank does not have this document", where=repr(document), hint="run `console mirror sync`"

@@ -12,7 +12,7 @@ from console.cli.mirror.common import SHOWN, Place, more, place_options, run, sa
 from console.cli.output import print_json
 from mirror.listing import Busy
 from mirror.plan import ERASE, RESTORE, Policies
-from mirror.sync import Bank, Options, Progress, Report
+from mirror.sync import Bank, Options, Progress, Report, Withheld
 from mirror.verify import Verification
 
 _MAX_GONE = click.option(
@@ -213,6 +213,7 @@ def verify(state: State, place: Place) -> int:
     say(
         f"{len(result.differences):,} differences: {result.pages:,} pages of {result.folder} on {result.branch} against "
         f"{result.documents:,} documents and {result.facts:,} facts of bank {result.bank_id}"
+        + (f"; {result.withheld:,} documents shown without their secrets" if result.withheld else "")
     )
     return result.exit_code
 
@@ -311,6 +312,7 @@ def counts(report: Report) -> str:
 
 
 def _print_details(report: Report) -> None:
+    print_secrets(report.secrets)
     for failure in report.failed[:SHOWN]:
         say(
             f"failed    {failure.action.where or failure.action.document_id}: {failure.reason}; its mark stays"
@@ -336,6 +338,22 @@ def _print_details(report: Report) -> None:
         say(f"repaired  {report.repaired} files that an interrupted run left behind")
 
 
+def print_secrets(secrets: list[Withheld]) -> None:
+    """What is withheld, and what to do about what nobody settled. Never a value."""
+    open_ones = [secret for secret in secrets if not secret.settled]
+    for secret in open_ones[:SHOWN]:
+        say(f"secret    {secret.path}: {secret.rule} withheld ({secret.fingerprint})")
+    more(len(open_ones))
+    if open_ones:
+        say(
+            "          It is in the bank, where agents read it: change the secret itself first, then delete the document "
+            "(`console mirror erase ID`)"
+        )
+        say(
+            "          or settle it: `console mirror secrets keep FINGERPRINT` (stays withheld) or `allow` (is shown)."
+        )
+
+
 def _print_busy(busy: list[Busy]) -> None:
     for row in busy[:SHOWN]:
         operation = f" (operation {row.operation_id})" if row.operation_id else ""
@@ -348,4 +366,4 @@ def report_json(report: Report) -> dict[str, Any]:
     return asdict(report) | {"exit_code": report.exit_code}
 
 
-__all__ = ["apply", "init", "plan", "report_json", "status", "sync", "verify"]
+__all__ = ["apply", "init", "plan", "print_secrets", "report_json", "status", "sync", "verify"]
