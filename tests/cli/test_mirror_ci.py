@@ -18,6 +18,9 @@ import yaml
 
 from console.github_workflow import Bank, quote, render
 from tests.cli.conftest import Console
+from tests.test_pull_request import TOKEN, GitHub, github, server
+
+__all__ = ["github", "server"]  # fixtures
 
 WORKFLOW = ".github/workflows/memory-console.yml"
 _CONSOLE = "import sys; from console.cli import main; sys.exit(main())"
@@ -276,6 +279,41 @@ class TestOptions:
         ran = console("--json", "mirror", "sync", "--branch", "--push", "--pr")
         assert (ran.code, ran.json["pushed"], ran.json["exit_code"]) == (1, True, 1)
         assert "no repository on GitHub" in ran.json["pull_request"]["error"]
+
+
+class TestPullRequest:
+    """The whole command against a real HTTP server in GitHub's place."""
+
+    @pytest.fixture
+    def online(self, repo: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setenv("GITHUB_API_URL", server)
+        monkeypatch.setenv("GITHUB_REPOSITORY", "o/r")
+        monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+        monkeypatch.setattr("console.github.shutil.which", lambda *_args, **_more: None)
+        return repo
+
+    def test_one_is_opened_kept_up_to_date_and_left_when_merged(
+        self, online: Path, console: Console, github: GitHub
+    ) -> None:
+        sync = ("mirror", "sync", "--branch", "--push", "--pr", "--yes")
+        assert "no pull request: it is on main already" in console(*sync).out
+        console("retain", "--id", "new", "--text", "Backups run nightly, fixes #12, says @team.")
+        ran = console(*sync)
+        assert (ran.code, "pull request #1 opened: https://github.com/o/r/pull/1" in ran.out) == (0, True)
+        pull = github.pulls[0]
+        assert pull["title"] == "Memory of team: 1 fact added; 1 document added"
+        assert "Backups run nightly" in pull["body"]
+        assert not re.search(r"#12|@team", pull["body"])
+        assert "pull request #1 unchanged" in console(*sync).out
+        console("retain", "--id", "newer", "--text", "Restores are tried monthly.")
+        assert "pull request #1 updated" in console(*sync).out
+        git(online, "fetch", "-q")
+        git(online, "pull", "-q")
+        git(online, "merge", "-q", "--no-ff", "-m", "Merge", "origin/mirror/team")
+        git(online, "push", "-q")
+        ran = console(*sync)
+        assert (ran.code, "nothing that main does not have" in ran.out) == (0, True)
+        assert TOKEN not in ran.out + ran.err
 
 
 class TestRestoreAReview:
