@@ -8,7 +8,6 @@ index lock and staged files are respected; the environment of a surrounding hook
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import time
@@ -16,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirror.errors import Behind, GitFailed, Locked, MirrorError, NotARepository
+from mirror.errors import Behind, GitFailed, Locked, NotARepository
+from mirror.files import check_path, is_dir
 
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # a missing git program is our error, not an ImportError
 import git
@@ -100,7 +100,7 @@ class Repository:
             raise NotARepository(
                 "the git program was not found", where="PATH", hint="install git 2.30 or newer"
             ) from error
-        if not _is_dir(start):
+        if not is_dir(start):
             raise NotARepository(
                 "this is not a folder", where=str(start), hint="name the folder of a git repository"
             )
@@ -579,102 +579,8 @@ class Repository:
             raise GitFailed("the history cannot be read", where=path, hint=_line(error)) from error
 
 
-def check_path(path: str) -> None:
-    """Raises MirrorError for a path that must never reach a tree: git's own check is not relied on (measured)."""
-    parts = path.split("/")
-    bad = any(
-        p in ("", ".", "..") or p.lower().rstrip(". ") in (".git", "git~1") or "\\" in p or ":" in p
-        for p in parts
-    )
-    if bad or any(ord(c) < 32 or c in '"\x7f' for c in path) or path.startswith("-"):
-        raise MirrorError("refused to write this path", where=ascii(path), hint="choose another wiki folder")
-
-
-def temporary_of(path: Path) -> Path:
-    """Where a file is written before it takes its place: one name, so that what a killed run left is found."""
-    return path.with_name(f".{path.name}.mirror-tmp")
-
-
-def write_file(path: Path, data: bytes) -> None:
-    """Replace a file in one step; parents are made. A symlink in the way is never followed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary_of(path)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        with temporary.open("xb") as out:
-            out.write(data)
-        temporary.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def remove_file(path: Path, top: Path) -> None:
-    """Remove a file and the folders that it leaves empty, up to ``top``."""
-    path.unlink(missing_ok=True)
-    for parent in path.parents:
-        if parent == top or top not in parent.parents:
-            return
-        try:
-            parent.rmdir()
-        except OSError:
-            return
-
-
-def inside(top: Path, relative: str) -> Path:
-    """``top / relative``; raises MirrorError when a symlink on the way leads elsewhere."""
-    path = top.joinpath(*relative.split("/"))
-    walk = top
-    for part in relative.split("/")[:-1]:
-        walk = walk / part
-        if walk.is_symlink():
-            raise MirrorError(
-                "a symlink stands where the wiki's folder should", where=str(walk), hint="remove the link"
-            )
-    return path
-
-
-def check_room(top: Path, paths: Iterable[str]) -> None:
-    """Raises MirrorError when a file, link or other repository stands where a folder must, or a folder where a file."""
-    seen: set[Path] = {top}
-    for relative in paths:
-        path = top.joinpath(*relative.split("/"))
-        for parent in reversed(path.parents):
-            if parent in seen or top not in parent.parents:
-                continue
-            seen.add(parent)
-            if parent.is_symlink() or (parent.exists() and not parent.is_dir()):
-                what = "a symlink" if parent.is_symlink() else "a file"
-                raise MirrorError(
-                    f"{what} stands where the wiki's folder should",
-                    where=str(parent),
-                    hint="move it away; nothing was written",
-                )
-            if (parent / ".git").exists():
-                raise MirrorError(
-                    "another git repository stands where the wiki's folder should",
-                    where=str(parent),
-                    hint="name another wiki folder; nothing was written",
-                )
-        if path.is_dir() and not path.is_symlink():
-            raise MirrorError(
-                "a folder stands where a file of the wiki should",
-                where=str(path),
-                hint="move it away; nothing was written",
-            )
-
-
 def behind(reason: str, where: str) -> Behind:
     return Behind(reason, where=where, hint="switch to it or pull first, or overrule with --here")
-
-
-def _is_dir(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # such as a name too long, a folder that may not be entered
-        return False
 
 
 def printable_line(error: object) -> str:

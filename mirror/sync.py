@@ -17,7 +17,8 @@ from mirror.corrections import INBOX, TEXT_KINDS, Texts
 from mirror.cover import Cover
 from mirror.errors import CurationFailed, MirrorError, NotBound
 from mirror.export import Target, Written
-from mirror.git import Change, Repository, check_room
+from mirror.files import check_room
+from mirror.git import Change, Repository
 from mirror.listing import Busy, Snapshot
 from mirror.lock import held
 from mirror.manifest import Entry

@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from mirror.errors import Locked, MirrorError
-from mirror.git import Change, Repository, inside, remove_file, temporary_of, write_file
+from mirror.files import inside, remove_file, temporary_of, write_file
+from mirror.git import Change, Repository
 from mirror.lock import state_dir
 from mirror.manifest import blob_id
 

@@ -16,7 +16,8 @@ from console.cli.output import print_json
 from mirror import edit, find, frontmatter, textfile
 from mirror.cover import Cover
 from mirror.errors import CurationFailed, MirrorError
-from mirror.git import Repository, inside, write_file
+from mirror.files import inside, write_file
+from mirror.git import Repository
 from mirror.paths import BankFolder, page_name, wiki_path
 from mirror.plan import RESTORE, RETRACT, Wish
 from mirror.state import Wiki, read

@@ -12,7 +12,8 @@ from console.cli.mirror.common import Place, say
 from console.cli.output import print_json
 from console.github_workflow import PATH, Bank, render
 from mirror.errors import MirrorError
-from mirror.git import Repository, inside, write_file
+from mirror.files import inside, write_file
+from mirror.git import Repository
 from mirror.paths import bank_slug, wiki_path
 from mirror.refs import default_name
 from mirror.review import bank_folders
