@@ -106,7 +106,7 @@ def half_a_file() -> None:
             die()
         honest(path, data)
 
-    honest = git.write_file
+    honest = worktree.write_file
     worktree.write_file = half  # type: ignore[assignment]
 
 

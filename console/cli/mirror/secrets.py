@@ -16,7 +16,8 @@ from console.cli.mirror.sync import print_secrets
 from console.cli.output import print_json
 from mirror import secrets as rules
 from mirror.errors import MirrorError
-from mirror.git import Repository, inside, write_file
+from mirror.files import inside, write_file
+from mirror.git import Repository
 from mirror.manifest import Header, read_header
 from mirror.revisions import commit_of
 from mirror.state import Wiki
