@@ -27,6 +27,10 @@ ATTEMPTS = 3
 OVERLAP = timedelta(seconds=5)
 """A write becomes visible after its ``updated_at`` (measured: 0.2 s): look that far back, and more."""
 
+AHEAD = timedelta(seconds=2)
+"""A server tells its time in whole seconds and up to a second late (measured): without this, what was retained just
+before a run would not be in its listing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Busy:
@@ -52,12 +56,11 @@ class Snapshot:
 async def take(source: Source, progress: Callable[[str, int, int], None] | None = None) -> Snapshot:
     """List the bank. Raises SourceIncomplete when it does not add up after three attempts."""
     tell = progress or (lambda _what, _done, _total: None)
-    end = await source.now()
+    since, end = _window(await source.now())
     pending = dict(await source.busy())
     documents = await _documents(source, end, tell)
     live = await _facts(source, True, tell)
     dead = await _facts(source, False, tell)
-    since = _before(end)
     touched = await source.touched(since)
     pending.update(await source.busy())
 
@@ -70,7 +73,9 @@ async def take(source: Source, progress: Callable[[str, int, int], None] | None 
         busy[document_id] = _busy_operation(document_id, operation)
     for document_id, moved in touched.items():
         listed = documents.get(document_id)
-        if listed is not None and listed.updated_at != moved:
+        if listed is None:
+            busy.setdefault(document_id, Busy(document_id, "retained while the bank was listed"))
+        elif listed.updated_at != moved:
             busy.setdefault(document_id, Busy(document_id, "written while the bank was listed"))
     for document_id, document in documents.items():
         count = sum(1 for fact in by_document.get(document_id, ()) if fact.live)
@@ -86,13 +91,15 @@ async def take(source: Source, progress: Callable[[str, int, int], None] | None 
     )
 
 
-def _before(end: str) -> str:
+def _window(now: str) -> tuple[str, str]:
+    """(from when writes may have been missed, the fixed end)."""
     try:
-        return (datetime.fromisoformat(end) - OVERLAP).isoformat()
+        moment = datetime.fromisoformat(now)
+        return (moment - OVERLAP).isoformat(), (moment + AHEAD).isoformat()
     except (ValueError, OverflowError) as error:
         raise SourceIncomplete(
             "the bank's clock gives no time",
-            where=repr(end)[:80],
+            where=repr(now)[:80],
             hint="nothing was written; check --store: this is not how a memory server answers",
         ) from error
 
