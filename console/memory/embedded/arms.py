@@ -1,33 +1,40 @@
-"""The rankings that recall fuses. Each arm: a search, and what earlier arms found -> rows, best first.
+"""The rankings that recall adds up. Each arm: a search, and what earlier arms found -> rows, best first.
 
-| arm       | ranks by                                                                      |
-|-----------|-------------------------------------------------------------------------------|
-| keyword   | BM25 over stemmed words; a fact's text weighs most, then names and the parts  |
-|           | of camelCase names, tags, context                                             |
-| grams     | BM25 over pairs of CJK characters                                             |
-| entity    | names of the query that the fact names                                        |
-| neighbour | facts beside a hit: the turn before or after often holds the answer           |
+| arm       | ranks by                                                                             |
+|-----------|--------------------------------------------------------------------------------------|
+| keyword   | BM25 over stemmed words; a fact's text weighs most, then names and the parts of      |
+|           | camelCase names, tags, context                                                       |
+| grams     | BM25 over pairs of CJK characters                                                    |
+| neighbour | what the query asks for, the fact does not say, and the facts or turns beside it do  |
+| coverage  | the share of what is asked for that the fact (or, for half, what stands beside) says |
+| temporal  | how near the fact is to a time that the query names                                  |
+| answer    | it holds a time where "when" is asked, a number where "how many" is                  |
+
+Scores of keyword, grams and neighbour have BM25's unit. The others are shares between 0 and 1.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from console.memory.embedded import words
-from console.memory.embedded.entities import entities as named_in
+from console.memory.embedded import asked as asking
+from console.memory.embedded.asked import Asked, Concept, all_of, any_of
+from console.memory.embedded.beside import Place, beside, places
+from console.memory.embedded.codec import to_json
 
-COMMON = 1000
-"""Memories; a word that more of them hold does not bring candidates by itself. Scoring costs about 4
-microseconds a row (measured at 100,000 memories: 60 ms at the median with every row of every word, 9 ms so)."""
 _ENOUGH = 20
-_MOST_WORDS = 48
-_BESIDE = 30
-"""Hits whose neighbours are looked at."""
 _SLACK = 3
 """How many times the limit is ranked before filters are looked at."""
+_SEEDS = 40
+"""Hits whose neighbours are looked at."""
+_JUDGED = 60
+"""Hits whose text is looked at."""
+_DAY = 86_400_000_000
+_SAID_TOO = 0.15
+"""What a neighbour adds for a word that the fact says itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +43,16 @@ class Hit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Search:
     db: sqlite3.Connection
-    query: str
+    asked: Asked
     where: str
     """SQL over the memory ``m``: its bank and whatever else narrows the recall."""
     values: Sequence[object]
     limit: int
+    near: dict[int, dict[str, float]] = field(default_factory=dict)
+    """Of each row that has neighbours: concept -> how near it stands (0 to 1). Filled by the neighbour arm."""
 
     def matching(self, expression: str, weights: str) -> list[Hit]:
         """BM25, best first, of equal ones the newer statement. A column is left out by the weight 0: a column filter
@@ -64,67 +73,128 @@ class Search:
         return [Hit(mem, score) for mem, score in rows if score > 0]
 
     def _matches(self, expression: str, at_most: int) -> bool:
-        """Whether no more than so many rows match at all."""
-        return self.counted(expression, at_most + 1) <= at_most
-
-    def counted(self, expression: str, cap: int) -> int:
-        """Matching rows, counted up to ``cap``: cheap, nothing is scored."""
+        """Whether no more than so many rows match at all. Cheap: nothing is scored."""
         sql = "SELECT count(*) FROM (SELECT rowid FROM memory_index WHERE memory_index MATCH ? LIMIT ?)"
-        return int(self.db.execute(sql, [expression, cap]).fetchone()[0])
+        return int(self.db.execute(sql, [expression, at_most + 1]).fetchone()[0]) <= at_most
 
 
-Arm = Callable[[Search, Mapping[str, Sequence[Hit]]], list[Hit]]
+Ranked = Mapping[str, Sequence[Hit]]
+Arm = Callable[[Search, Ranked], list[Hit]]
 
 
-def keyword(search: Search, _: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    asked = [*words.query_words(search.query), *words.name_parts(search.query)]
-    return _ranked(search, _phrases(asked), "1.0, 0.3, 0.4, 0.6, 0.6")
+def keyword(search: Search, _: Ranked) -> list[Hit]:
+    return _lexical(search, search.asked.of(pair=False), "1.0, 0.3, 0.4, 0.6, 0.6")
 
 
-def grams(search: Search, _: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    return _ranked(search, _phrases(words.query_pairs(search.query)), "0.0, 0.0, 0.0, 0.0, 1.0")
+def grams(search: Search, _: Ranked) -> list[Hit]:
+    return _lexical(search, search.asked.of(pair=True), "0.0, 0.0, 0.0, 0.0, 1.0")
 
 
-def entity(search: Search, _: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    names = [_phrase(name) for name in named_in(search.query) if any(map(str.isalnum, name))]
-    return _ranked(search, names, "0.0, 0.0, 0.0, 1.0, 0.0")
+def neighbour(search: Search, ranked: Ranked) -> list[Hit]:
+    """A word that the fact itself says counts little again: a bonus for standing beside another hit would put it
+    before a better answer."""
+    concepts = [concept for concept in search.asked.concepts if concept.rows]
+    scores: dict[int, float] = {}
+    for mem, around in beside(search.db, _found(ranked)[:_SEEDS], search.where, search.values).items():
+        near: dict[str, float] = {}
+        score = 0.0
+        for concept in concepts:
+            close = 0.0
+            for other, weight in around:
+                if weight > close and other in concept.rows:
+                    close = weight
+            if close:
+                near[concept.word] = close
+                score += concept.idf * close * (_SAID_TOO if mem in concept.rows else 1.0)
+        if score:
+            search.near[mem] = near
+            scores[mem] = score
+    return _sorted(scores)
 
 
-def neighbour(search: Search, ranked: Mapping[str, Sequence[Hit]]) -> list[Hit]:
-    # What was hit itself needs no help: a bonus for standing beside another hit would put it before a better answer.
-    hit_itself = {hit.mem for name in ("keyword", "grams") for hit in ranked[name][:_BESIDE]}
-    best: dict[int, float] = {}
-    for name in ("keyword", "grams"):
-        for rank, hit in enumerate(ranked[name][:_BESIDE], start=1):
-            beside = search.db.execute(
-                "SELECT m.mem FROM memories h JOIN memories m ON m.doc = h.doc AND m.state = 'valid'"
-                " AND m.position BETWEEN h.position - 1 AND h.position + 1 AND m.mem <> h.mem"
-                f" WHERE h.mem = ? AND {search.where}",
-                [hit.mem, *search.values],
-            )
-            for (mem,) in beside:
-                if mem in hit_itself:
-                    continue
-                best[mem] = max(best.get(mem, 0.0), 1 / rank)
-    return [Hit(mem, score) for mem, score in sorted(best.items(), key=lambda row: (-row[1], -row[0]))]
+def coverage(search: Search, ranked: Ranked) -> list[Hit]:
+    whole = sum(concept.idf for concept in search.asked.concepts if concept.rows)
+    if not whole:
+        return []
+    scores = {}
+    for mem in _found(ranked, "keyword", "grams", "neighbour"):
+        near = search.near.get(mem, {})
+        said = sum(
+            concept.idf * (1.0 if mem in concept.rows else 0.5 * near.get(concept.word, 0.0))
+            for concept in search.asked.concepts
+            if concept.rows
+        )
+        if said:
+            scores[mem] = said / whole
+    return _sorted(scores)
+
+
+def temporal(search: Search, ranked: Ranked) -> list[Hit]:
+    """1 inside the time, less the further away (a half at its own length, at least a day); facts of that time
+    are candidates also where no word is found."""
+    spans = search.asked.spans
+    if not spans:
+        return []
+    known = {place.mem: place for place in places(search.db, _found(ranked, "keyword", "grams", "neighbour"))}
+    for start, end in spans:
+        rows = search.db.execute(
+            f"SELECT m.mem FROM memories m WHERE {search.where} AND m.state = 'valid' AND m.mentioned_at >= ?"
+            " AND m.mentioned_at < ? ORDER BY m.mentioned_at DESC LIMIT ?",
+            [*search.values, start, end, _ENOUGH],
+        ).fetchall()
+        known |= {place.mem: place for place in places(search.db, [mem for (mem,) in rows])}
+    return _sorted(
+        {
+            mem: score
+            for mem, place in known.items()
+            if (score := max(_closeness(place, *span) for span in spans)) > 0.05
+        }
+    )
+
+
+def _closeness(place: Place, start: int, end: int) -> float:
+    best = 0.0
+    for first, last in ((place.mentioned, place.mentioned), (place.started, place.ended)):
+        if first is None or last is None:
+            continue
+        away = max(start - last, first - end + 1, 0)
+        best = max(best, 1.0 if not away else 0.8 / (1 + away / max(end - start, _DAY)))
+    return best
+
+
+def answer(search: Search, ranked: Ranked) -> list[Hit]:
+    fits = asking.answers(search.asked.wants)
+    if fits is None:
+        return []
+    judged = _found(ranked, "keyword", "grams", "neighbour")[:_JUDGED]
+    rows = search.db.execute(
+        "SELECT m.mem, m.text FROM json_each(?) j CROSS JOIN memories m ON m.mem = j.value", [to_json(judged)]
+    )
+    return [Hit(mem, 1.0) for mem, text in rows if fits(text)]
 
 
 ARMS: dict[str, Arm] = {
-    "keyword": keyword,
-    "grams": grams,
-    "entity": entity,
-    "neighbour": neighbour,
-}
-"""In the order in which they run."""
+    "keyword": keyword, "grams": grams, "neighbour": neighbour, "coverage": coverage, "temporal": temporal, "answer": answer,
+}  # fmt: skip
 
 
-def _ranked(search: Search, asked: Sequence[str], weights: str) -> list[Hit]:
-    """Rows with any of the phrases, without scoring every row that holds a common one."""
-    if not asked:
-        return []
-    counted = {phrase: search.counted(phrase, COMMON + 1) for phrase in asked}
-    rare = [phrase for phrase in asked if 0 < counted[phrase] <= COMMON]
-    common = [phrase for phrase in asked if counted[phrase] > COMMON]
+def _found(ranked: Ranked, *names: str) -> list[int]:
+    """Rows of these arms (default: the lexical ones), the best sums first."""
+    sums: dict[int, float] = {}
+    for name in names or ("keyword", "grams"):
+        for hit in ranked.get(name, ()):
+            sums[hit.mem] = sums.get(hit.mem, 0.0) + hit.score
+    return sorted(sums, key=lambda mem: (-sums[mem], -mem))
+
+
+def _sorted(scores: Mapping[int, float]) -> list[Hit]:
+    return [Hit(mem, score) for mem, score in sorted(scores.items(), key=lambda row: (-row[1], -row[0]))]
+
+
+def _lexical(search: Search, concepts: Sequence[Concept], weights: str) -> list[Hit]:
+    """Rows with any of the concepts, without scoring every row that holds a common one."""
+    rare = [concept.expression for concept in concepts if concept.rows]
+    common = [concept.expression for concept in concepts if concept.common]
     hits: list[Hit] = []
     for expression in _expressions(rare, common):
         hits = search.matching(expression, weights)
@@ -138,32 +208,14 @@ def _expressions(rare: Sequence[str], common: Sequence[str]) -> list[str]:
     if not rare and not common:
         return []
     if rare:
-        some = _any(rare)
+        some = any_of(rare)
         parts = [some]
         if common:
-            parts.append(f"({some} AND {_any(common)})")  # brings no row, but the common words score
+            parts.append(f"({some} AND {any_of(common)})")  # brings no row, but the common words score
         if len(common) > 1:
-            parts.append(_all(common))
+            parts.append(all_of(common))
         return [" OR ".join(parts)]
     if len(common) < 3:
-        return [_all(common), _any(common)]
-    pairs = [_all(pair) for pair in pairwise(common)]
-    return [_all(common), _any(pairs), _any(common)]
-
-
-def _any(parts: Sequence[str]) -> str:
-    return "(" + " OR ".join(parts) + ")"
-
-
-def _all(parts: Sequence[str]) -> str:
-    return "(" + " AND ".join(parts) + ")"
-
-
-def _phrases(asked: Sequence[str]) -> list[str]:
-    return [_phrase(word) for word in dict.fromkeys(asked)][:_MOST_WORDS]
-
-
-def _phrase(word: str) -> str:
-    """Nothing in it is an operator of FTS5. One CJK character stands for every pair that it begins."""
-    phrase = '"' + word.replace('"', '""') + '"'
-    return phrase + "*" if words.is_single(word) else phrase
+        return [all_of(common), any_of(common)]
+    pairs = [all_of(pair) for pair in pairwise(common)]
+    return [all_of(common), any_of(pairs), any_of(common)]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _MARKER = re.compile(r"^\s*\[(?:role:\s*([\w .-]{1,40})|([\w.-]{1,40}):end)\]\s*$", re.IGNORECASE)
 _ROLE = r"user|assistant|system|human|ai|agent|tool|developer|bot|model"
 _TURN = re.compile(rf"^\s*(?:\*\*)?({_ROLE})(?:\*\*)?\s*[:：](?:\*\*)?(?:\s+|$)", re.IGNORECASE)

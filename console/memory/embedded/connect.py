@@ -90,6 +90,7 @@ def _prepared(db: sqlite3.Connection, path: Path, *, read_only: bool) -> sqlite3
                 where=str(path),
                 hint="open it once without read-only, which upgrades it",
             )
+        db.execute("CREATE VIRTUAL TABLE temp.memory_terms USING fts5vocab (main, memory_index, row)")
     except BaseException:
         db.close()
         raise

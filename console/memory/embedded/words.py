@@ -28,6 +28,14 @@ STOP_WORDS = frozenset(
 """Question words among them: they stand in every question and in few answers."""
 
 
+_CJK_STOPS = re.compile(
+    "什么时候|为什么|怎么样|是不是|有没有|能不能|告诉我|哪一天|什么|怎么|怎样|为何|哪里|哪儿|哪个|哪些|哪天|哪家|谁的|多少|多久|"
+    "几个|几次|何时|请问|我们|他们|她们|你们|[吗呢吧啊呀么的了着把被是在和与跟给也这那我你他她它们谁哪]|"
+    "でしょうか|ですか|ますか|何ですか|どこ|いつ|だれ|なに|[はがをにのともでへ]"
+)
+"""Where a question is cut into what it is about: question words, particles, pronouns."""
+
+
 def grams(text: str) -> str | None:
     """The extra tokens of a text; None where there are none."""
     extra = [token for run in _CJK_RUN.findall(text) for token in (*_pairs(run), run[-1])]
@@ -51,8 +59,12 @@ def query_words(query: str) -> list[str]:
 
 
 def query_pairs(query: str) -> list[str]:
-    """The CJK pairs of a query (a single character as itself)."""
-    return list(dict.fromkeys(pair for run in _CJK_RUN.findall(query) for pair in _pairs(run)))
+    """What the CJK runs of a query are about: pairs of characters, and characters that stand alone between particles
+    (each stands for every pair that it begins). All pairs where nothing else is left."""
+    runs = _CJK_RUN.findall(query)
+    parts = [part for run in runs for part in _CJK_STOPS.split(run) if part]
+    pairs = [pair for part in sorted(parts, key=len, reverse=True) for pair in _pairs(part)]
+    return list(dict.fromkeys(pairs or [pair for run in runs for pair in _pairs(run)]))
 
 
 def is_single(word: str) -> bool:

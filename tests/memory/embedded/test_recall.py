@@ -169,7 +169,7 @@ async def test_the_trace_says_which_arm_found_what_and_how_long_it_took(notes: E
     answer = await notes.recall("b", RecallRequest(query="payment runs", trace=True))
     assert answer.trace is not None
     arms = {arm["method_name"]: arm for arm in answer.trace["retrieval_results"]}
-    assert list(arms) == ["keyword", "grams", "entity", "neighbour"]
+    assert list(arms) == ["keyword", "grams", "neighbour", "coverage", "temporal", "answer"]
     assert arms["keyword"]["results"][0]["text"] == "The payment queue runs on Redis."
     assert [hit["text"] for hit in arms["neighbour"]["results"]] == ["Its consumers are written in Go."]
     assert all(arm["duration_seconds"] >= 0 for arm in arms.values())
