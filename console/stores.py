@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast
 
 from console.memory.errors import ReadOnly, Unsupported
-from console.memory.models import Bank, Curation, Memory, RetainItem, RetainResponse
+from console.memory.models import (
+    ArchivedDocument,
+    Bank,
+    Curation,
+    ImportResult,
+    Memory,
+    RetainItem,
+    RetainResponse,
+)
 from console.memory.store import Capability, MemoryStore
 from console.settings import Settings
 
@@ -45,7 +53,7 @@ class _ReadOnlyStore:
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        return self._store.capabilities - {Capability.WRITE, Capability.ASYNC_RETAIN}
+        return self._store.capabilities - {Capability.WRITE, Capability.ASYNC_RETAIN, Capability.IMPORT}
 
     def _refuse(self) -> NoReturn:
         raise ReadOnly("the store is opened read-only", where=self._store.url, hint="leave out --read-only")
@@ -63,6 +71,11 @@ class _ReadOnlyStore:
         self._refuse()
 
     async def curate_memory(self, bank_id: str, memory_id: str, curation: Curation) -> Memory:
+        self._refuse()
+
+    async def import_documents(
+        self, bank_id: str, documents: Sequence[ArchivedDocument], *, on_conflict: str = "skip"
+    ) -> ImportResult:
         self._refuse()
 
     async def retain(

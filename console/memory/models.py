@@ -321,10 +321,25 @@ class Curation(Model, frozen=True, kw_only=True):
 
 
 class ArchivedDocument(Model, frozen=True, kw_only=True):
-    """A document with its live facts, as a bulk export carries it."""
+    """A document with its facts: what a bulk export gives (live ones only) and an import takes (of either state)."""
 
     document: Document
     facts: tuple[Memory, ...] = ()
+    """In reading order where an import should keep one; ``id`` may be empty there."""
+    chunks: tuple[str, ...] = ()
+    """Texts of the chunks by index; empty where the other side may cut the text anew."""
+
+
+class ImportResult(Model, frozen=True, kw_only=True):
+    """What an import did."""
+
+    imported: tuple[str, ...] = ()
+    """Document ids."""
+    skipped: tuple[str, ...] = ()
+    """Document ids that were there already and were left as they are."""
+    facts: int = 0
+    """Live ones that came in."""
+    invalidated: int = 0
 
 
 def parse_time(value: str | None) -> datetime | None:

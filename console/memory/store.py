@@ -25,6 +25,7 @@ from console.memory.models import (
     DocumentQuery,
     DocumentSummary,
     Health,
+    ImportResult,
     Memory,
     MemoryQuery,
     Operation,
@@ -51,6 +52,8 @@ class Capability(StrEnum):
     """Reflect is written by a model; without it, it is extractive."""
     EXPORT = "documents.export"
     """Many documents with text and facts in one read."""
+    IMPORT = "documents.import"
+    """Documents come in with their own facts, without a model."""
 
 
 class MemoryStore(Protocol):
@@ -163,4 +166,15 @@ class MemoryStore(Protocol):
         """Documents with text and live facts, all or those named, in any order.
 
         Missing ones are left out. The fastest way that the store has; a fallback may read one by one.
+        """
+
+    async def import_documents(
+        self, bank_id: str, documents: Sequence[ArchivedDocument], *, on_conflict: str = "skip"
+    ) -> ImportResult:
+        """Store documents with the facts that they bring: wording, types, dates, entities and ``created_at`` are
+        kept and nothing is extracted. Facts with ``state="invalidated"`` come in as that, with their reason.
+
+        ``on_conflict``: ``skip`` leaves a document that exists as it is, ``replace`` puts the new one in its
+        place. The bank is created when missing. Not atomic over documents. Raises InvalidInput for a document without
+        text, Unsupported where the store or its settings do not allow imports.
         """

@@ -199,7 +199,7 @@ def _write_facts(
         mentioned = None if event_date is None else min(event_date + position * STEP, times.LATEST)
         rows.append(
             [
-                _memory_id(), bank, doc, fact.chunk, position, fact.key, fact.text, one.context, fact.fact_type,
+                memory_id(), bank, doc, fact.chunk, position, fact.key, fact.text, one.context, fact.fact_type,
                 mentioned, to_json(names), one.tags, one.metadata, words.grams(fact.text), fact.count, "valid", now, now,
             ]
         )  # fmt: skip
@@ -237,7 +237,7 @@ def _mentioned(names: Iterable[str], text: str) -> list[str]:
     return [name for name in names if name.strip() and name.casefold() in folded]
 
 
-def _memory_id() -> str:
+def memory_id() -> str:
     """A UUID that begins with the time, as version 7 does: new rows land side by side in the id's index."""
     stamp = time.time_ns() // 1_000_000
     raw = bytearray(stamp.to_bytes(6, "big") + os.urandom(10))

@@ -19,6 +19,7 @@ from console.memory.embedded import (
     connect,
     documents,
     faults,
+    imports,
     memories,
     operations,
     recall,
@@ -38,6 +39,7 @@ from console.memory.models import (
     DocumentQuery,
     DocumentSummary,
     Health,
+    ImportResult,
     Memory,
     MemoryQuery,
     Operation,
@@ -60,7 +62,7 @@ _BATCH = 256
 _EXPORT_BATCH = 200
 
 _READS = frozenset({Capability.EXPORT, Capability.OPERATIONS})
-_WRITES = frozenset({Capability.WRITE, Capability.ASYNC_RETAIN})
+_WRITES = frozenset({Capability.WRITE, Capability.ASYNC_RETAIN, Capability.IMPORT})
 
 
 class EmbeddedStore:
@@ -244,6 +246,21 @@ class EmbeddedStore:
                 yield one
             if len(archived) < _EXPORT_BATCH:
                 return
+
+    async def import_documents(
+        self, bank_id: str, documents: Sequence[ArchivedDocument], *, on_conflict: str = "skip"
+    ) -> ImportResult:
+        """Memory ids are kept where they are free. A disk that fails midway keeps what earlier batches stored."""
+        prepared = await self._in_worker(lambda: imports.prepare(documents, on_conflict))
+        outcome = imports.Outcome()
+        for start in range(0, max(len(prepared), 1), _BATCH):
+            batch = prepared[start : start + _BATCH]
+
+            def store(db: sqlite3.Connection, batch: list[imports.Prepared] = batch) -> imports.Outcome:
+                return imports.write(db, banks.make(db, bank_id), batch, replace=on_conflict == "replace")
+
+            outcome = outcome + await self._write(store)
+        return outcome.result()
 
     # The worker --------------------------------------------------------------------------------------
 

@@ -134,7 +134,14 @@ class Archived:
         )
 
     def model(self) -> ArchivedDocument:
-        return ArchivedDocument(document=self.document(), facts=self.facts())
+        chunks = self.chunks()
+        # An index without a chunk would shift the others.
+        whole = [chunk.chunk_index for chunk in chunks] == list(range(len(chunks)))
+        return ArchivedDocument(
+            document=self.document(),
+            facts=self.facts(),
+            chunks=tuple(chunk.chunk_text for chunk in chunks) if whole else (),
+        )
 
     def _chunk_id(self, index: int) -> str:
         return f"{self._bank_id}_{self.id}_{index}"

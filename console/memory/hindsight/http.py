@@ -168,6 +168,7 @@ class Http:
         *,
         query: Query = (),
         body: Any = None,
+        content: tuple[str, bytes] | None = None,
         repeat: Repeat = Repeat.ALWAYS,
         missing: str = "it",
         timeout: float | None = None,
@@ -176,13 +177,15 @@ class Http:
         """Send and return the successful answer. Raises StoreError for everything else.
 
         ``path`` is already encoded; ``missing`` names what a 404 is about; ``timeout`` bounds one try.
+        ``content`` is a media type and bytes, in place of a JSON ``body``.
         """
         if self._closed:
             raise Unavailable("this store is closed", where=str(self.address))
         query = list(query)
         sent = target(path, query)
         where = f"{method} {self.address}{sent if len(sent) <= 200 else sent[:199] + '…'}"
-        content = msgspec.json.encode(body) if body is not None else None
+        if body is not None:
+            content = ("application/json", msgspec.json.encode(body))
         writes = repeat is not Repeat.ALWAYS
         attempt = 0
         while True:
@@ -218,17 +221,23 @@ class Http:
             attempt += 1
 
     async def _send(
-        self, method: str, sent: str, content: bytes | None, where: str, seconds: float, max_bytes: int | None
+        self,
+        method: str,
+        sent: str,
+        content: tuple[str, bytes] | None,
+        where: str,
+        seconds: float,
+        max_bytes: int | None,
     ) -> Answer:
         wanted = self.address.prefix + sent
-        headers = {"content-type": "application/json"} if content is not None else {}
+        headers = {"content-type": content[0]} if content is not None else {}
         started = time.monotonic()
         status: int | None = None
         try:
             request = self._client.build_request(
                 method,
                 self.address.origin + wanted,
-                content=content,
+                content=content[1] if content is not None else None,
                 headers=headers,
                 timeout=httpx.Timeout(seconds, connect=self.timeouts.connect, pool=seconds),
             )

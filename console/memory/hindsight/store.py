@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from console.memory.errors import BadAnswer
-from console.memory.hindsight import banks, bulk, documents, memories, queries, retain
+from console.memory.hindsight import banks, bulk, documents, imports, memories, queries, retain
 from console.memory.hindsight.http import Http, RequestLog, Retries, Timeouts
 from console.memory.hindsight.operations import Operations
 from console.memory.hindsight.urls import parse_address
@@ -23,6 +23,7 @@ from console.memory.models import (
     DocumentQuery,
     DocumentSummary,
     Health,
+    ImportResult,
     Memory,
     MemoryQuery,
     Operation,
@@ -95,6 +96,7 @@ class HindsightStore:
             capability
             for feature, capability in (
                 ("document_export_api", Capability.EXPORT),
+                ("document_import_api", Capability.IMPORT),
                 ("observations", Capability.OBSERVATIONS),
             )
             if version.features.get(feature) is False
@@ -205,3 +207,8 @@ class HindsightStore:
         self, bank_id: str, document_ids: Sequence[str] | None = None
     ) -> AsyncIterator[ArchivedDocument]:
         return bulk.export(self._http, bank_id, document_ids)
+
+    async def import_documents(
+        self, bank_id: str, documents: Sequence[ArchivedDocument], *, on_conflict: str = "skip"
+    ) -> ImportResult:
+        return await imports.import_documents(self._http, bank_id, documents, on_conflict)
