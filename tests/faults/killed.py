@@ -97,12 +97,12 @@ def around(owner: Any, name: str, *, before: bool, nth: int) -> None:
 
 def half_a_file() -> None:
     """Die with a temporary file half written."""
-    from mirror import git
+    from mirror import files
 
     def half(path: Path, data: bytes) -> None:
         if data and not path.name.endswith(".json"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            git.temporary_of(path).write_bytes(data[: len(data) // 2])
+            files.temporary_of(path).write_bytes(data[: len(data) // 2])
             die()
         honest(path, data)
 
