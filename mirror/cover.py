@@ -61,11 +61,16 @@ class Cover:
         self.ids: dict[str, Mapping[str, str]] = {}
         """Alias of a document -> fingerprint -> rule, of the secrets in its id."""
         self._known: dict[str, str] = {}
+        self._plain: set[str] = set()
+        """Ids that were looked at and hold nothing: every fact names its document again."""
 
     def alias(self, document_id: str) -> str:
         """The id that the wiki knows a document by."""
+        if document_id in self._plain:
+            return document_id
         taken = withheld_hash(document_id) is not None
         if not taken and not suspicious(document_id):
+            self._plain.add(document_id)
             return document_id
         found, _ = self._judge(find(document_id))
         if not found and not taken:

@@ -346,6 +346,8 @@ def _put(target: Target, wiki: Wiki, path: str, data: bytes | None) -> bool:
 
 def _records(made_of: PageSource) -> tuple[Record, ...]:
     """The carried records, and a new one for each invalidated fact that has none; sorted by key."""
+    if all(fact.live for fact in made_of.facts):
+        return made_of.records
     known = {record.key: record for record in made_of.records}
     for line in page.fact_lines(made_of):
         if line.live or line.key in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -68,31 +69,41 @@ def inside(top: Path, relative: str) -> Path:
 
 def check_room(top: Path, paths: Iterable[str]) -> None:
     """Raises MirrorError when a file, link or other repository stands where a folder must, or a folder where a file."""
-    seen: set[Path] = {top}
+    seen: set[str] = set()
     for relative in paths:
-        path = top.joinpath(*relative.split("/"))
-        for parent in reversed(path.parents):
-            if parent in seen or top not in parent.parents:
-                continue
-            seen.add(parent)
-            if parent.is_symlink() or (parent.exists() and not parent.is_dir()):
-                what = "a symlink" if parent.is_symlink() else "a file"
-                raise MirrorError(
-                    f"{what} stands where the wiki's folder should",
-                    where=str(parent),
-                    hint="move it away; nothing was written",
-                )
-            if (parent / ".git").exists():
-                raise MirrorError(
-                    "another git repository stands where the wiki's folder should",
-                    where=str(parent),
-                    hint="name another wiki folder; nothing was written",
-                )
-        if path.is_dir() and not path.is_symlink():
+        folder = relative.rpartition("/")[0]
+        if folder not in seen:
+            _check_folders(top, folder, seen)
+        # By os.path: this runs for every file of a first sync.
+        path = os.path.join(top, relative)  # noqa: PTH118
+        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
             raise MirrorError(
                 "a folder stands where a file of the wiki should",
-                where=str(path),
+                where=path,
                 hint="move it away; nothing was written",
+            )
+
+
+def _check_folders(top: Path, folder: str, seen: set[str]) -> None:
+    parts = folder.split("/") if folder else []
+    for count in range(1, len(parts) + 1):
+        name = "/".join(parts[:count])
+        if name in seen:
+            continue
+        seen.add(name)
+        parent = top.joinpath(*parts[:count])
+        if parent.is_symlink() or (parent.exists() and not parent.is_dir()):
+            what = "a symlink" if parent.is_symlink() else "a file"
+            raise MirrorError(
+                f"{what} stands where the wiki's folder should",
+                where=str(parent),
+                hint="move it away; nothing was written",
+            )
+        if (parent / ".git").exists():
+            raise MirrorError(
+                "another git repository stands where the wiki's folder should",
+                where=str(parent),
+                hint="name another wiki folder; nothing was written",
             )
 
 
