@@ -21,13 +21,15 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from console.memory.embedded import asked as asking
-from console.memory.embedded.asked import Asked, Concept, all_of, any_of
+from console.memory.embedded.asked import COMMON, Asked, Concept, all_of, any_of
 from console.memory.embedded.beside import Place, beside, places
 from console.memory.embedded.codec import to_json
 
 _ENOUGH = 20
 _SLACK = 3
 """How many times the limit is ranked before filters are looked at."""
+_BROUGHT = 1200
+"""Rows that the rarest concepts bring; what is more frequent only scores those rows, as in WAND."""
 _SEEDS = 40
 """Hits whose neighbours are looked at."""
 _JUDGED = 60
@@ -54,21 +56,29 @@ class Search:
     near: dict[int, dict[str, float]] = field(default_factory=dict)
     """Of each row that has neighbours: concept -> how near it stands (0 to 1). Filled by the neighbour arm."""
 
-    def matching(self, expression: str, weights: str) -> list[Hit]:
+    def matching(self, expression: str, weights: str, newest: int = 0) -> list[Hit]:
         """BM25, best first, of equal ones the newer statement. A column is left out by the weight 0: a column filter
         in the expression takes twice as long (measured). Looks at rows one by one only when the filters left too
-        few of the best."""
+        few of the best. ``newest``: so many of the latest rows are scored at first."""
         ranked = f"""
             SELECT rowid AS mem, -bm25(memory_index, {weights}) AS score FROM memory_index
             WHERE memory_index MATCH ? ORDER BY score DESC, rowid DESC
         """
-        for slack in (f"LIMIT {self.limit * _SLACK}", ""):
+        first = f"{ranked} LIMIT {self.limit * _SLACK}"
+        if newest:
+            first = f"""
+                SELECT rowid AS mem, -bm25(memory_index, {weights}) AS score FROM memory_index
+                WHERE memory_index MATCH ? ORDER BY rowid DESC LIMIT {newest}
+            """
+        for source in (first, ranked):
             rows = self.db.execute(
-                f"SELECT f.mem, f.score FROM ({ranked} {slack}) f CROSS JOIN memories m ON m.mem = f.mem WHERE {self.where}"
+                f"SELECT f.mem, f.score FROM ({source}) f CROSS JOIN memories m ON m.mem = f.mem WHERE {self.where}"
                 " ORDER BY f.score DESC, m.mentioned_at DESC, f.mem DESC LIMIT ?",
                 [expression, *self.values, self.limit],
             ).fetchall()
-            if len(rows) == self.limit or (slack and self._matches(expression, self.limit * _SLACK)):
+            if len(rows) == self.limit or (
+                source is first and self._matches(expression, newest or self.limit * _SLACK)
+            ):
                 break
         return [Hit(mem, score) for mem, score in rows if score > 0]
 
@@ -192,30 +202,45 @@ def _sorted(scores: Mapping[int, float]) -> list[Hit]:
 
 
 def _lexical(search: Search, concepts: Sequence[Concept], weights: str) -> list[Hit]:
-    """Rows with any of the concepts, without scoring every row that holds a common one."""
-    rare = [concept.expression for concept in concepts if concept.rows]
-    common = [concept.expression for concept in concepts if concept.common]
+    """Rows with any of the concepts. The rarest bring rows and are scored by BM25; a more frequent one only adds to
+    rows that are there, by its idf: BM25 would walk every row that holds it, for each time it stands in the query."""
+    rare: list[Concept] = []
+    frequent: list[Concept] = []
+    brought = 0
+    for concept in sorted((one for one in concepts if one.rows), key=lambda one: len(one.rows)):
+        if rare and brought + len(concept.rows) > _BROUGHT:
+            frequent.append(concept)
+        else:
+            rare.append(concept)
+            brought += len(concept.rows)
+    common = [concept for concept in concepts if concept.common]
+    if not rare:
+        return _of_common(search, [concept.expression for concept in common], weights)
+    some = any_of([concept.expression for concept in rare])
+    scores = {hit.mem: hit.score for hit in search.matching(some, weights)}
+    for concept in frequent:
+        for mem in scores.keys() & concept.rows:
+            scores[mem] += concept.idf
+    for concept in common:
+        rows = search.db.execute(
+            "SELECT rowid FROM memory_index WHERE memory_index MATCH ?", [all_of([some, concept.expression])]
+        )
+        for mem in scores.keys() & {row for (row,) in rows}:
+            scores[mem] += concept.idf
+    return _sorted(scores)
+
+
+def _of_common(search: Search, common: Sequence[str], weights: str) -> list[Hit]:
+    """Only words that many hold: all of them, else two that stand side by side in the query, else any. Of thousands of rows that
+    are equally good, the latest are scored."""
+    tries = []
+    if common:
+        tries = [all_of(common), any_of(common)]
+    if len(common) > 2:
+        tries.insert(1, any_of([all_of(pair) for pair in pairwise(common)]))
     hits: list[Hit] = []
-    for expression in _expressions(rare, common):
-        hits = search.matching(expression, weights)
+    for expression in tries:
+        hits = search.matching(expression, weights, newest=COMMON)
         if len(hits) >= _ENOUGH:
             break
     return hits
-
-
-def _expressions(rare: Sequence[str], common: Sequence[str]) -> list[str]:
-    """What to ask, the next one only where the one before found little."""
-    if not rare and not common:
-        return []
-    if rare:
-        some = any_of(rare)
-        parts = [some]
-        if common:
-            parts.append(f"({some} AND {any_of(common)})")  # brings no row, but the common words score
-        if len(common) > 1:
-            parts.append(all_of(common))
-        return [" OR ".join(parts)]
-    if len(common) < 3:
-        return [all_of(common), any_of(common)]
-    pairs = [all_of(pair) for pair in pairwise(common)]
-    return [all_of(common), any_of(pairs), any_of(common)]

@@ -17,6 +17,8 @@ from console.memory.embedded import dates, forms, words
 COMMON = 1000
 """Memories; a concept that more of them hold does not bring candidates by itself. Scoring costs about 4
 microseconds a row (measured at 100,000 memories: 60 ms at the median with every row of every word, 9 ms so)."""
+_COUNTED = 4000
+"""Memories up to which a common concept is counted."""
 _LEAST_IDF = 1e-6
 _MOST = 48
 _LEAST_STEM = 4
@@ -97,8 +99,12 @@ def _concept(
     ).fetchall()
     common = len(found) > COMMON
     rows = frozenset() if common else frozenset(row for (row,) in found)
+    holding = len(found)
+    if common:
+        sql = "SELECT count(*) FROM (SELECT rowid FROM memory_index WHERE memory_index MATCH ? LIMIT ?)"
+        holding = int(db.execute(sql, [expression, _COUNTED]).fetchone()[0])
     # FTS5's own measure, so that what is added to its scores has their unit
-    idf = max(math.log((total - len(found) + 0.5) / (len(found) + 0.5)), _LEAST_IDF) if found else 0.0
+    idf = max(math.log(max(total - holding + 0.5, 0.5) / (holding + 0.5)), _LEAST_IDF) if found else 0.0
     return Concept(
         word,
         expression,

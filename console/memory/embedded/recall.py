@@ -167,6 +167,8 @@ def _within(
 
 def tokens(text: str) -> int:
     """Roughly what a model would count: four characters, or one CJK character."""
+    if text.isascii():
+        return len(text) // _CHARACTERS_PER_TOKEN + 1
     wide = sum(char >= "\u2e80" for char in text)
     return wide + (len(text) - wide) // _CHARACTERS_PER_TOKEN + 1
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from console.memory.errors import InvalidInput
 from console.memory.models import parse_time
@@ -32,6 +33,7 @@ def now() -> int:
     return time.time_ns() // 1000 if clock is None else clock()
 
 
+@lru_cache(maxsize=4096)
 def iso(stamp: int | None) -> str | None:
     """As Hindsight writes them: ``2026-12-01T00:29:24.824598+00:00``, no fraction where it is 0."""
     if stamp is None:
