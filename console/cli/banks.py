@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
@@ -19,6 +20,7 @@ from console.cli.output import (
     print_range,
     print_table,
 )
+from console.memory.errors import ReadOnly, Unsupported
 from console.memory.models import BankStats
 
 
@@ -94,8 +96,67 @@ def stats(state: State, bank_id: str | None) -> None:
             ("pending", number(found.pending_operations)),
             ("failed", number(found.failed_operations)),
             ("last write", moment(found.last_memory_write_at)),
+            ("file", _size(state)),
         ]
     )
+
+
+@banks.command("backup")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@pass_state
+def backup(state: State, file: Path) -> None:
+    """Copy the whole memory file (every bank) while it is in use; the copy is checked and private."""
+    from console.memory.embedded import backup as copying
+
+    source = _memory_file(state)
+    if file.exists():
+        confirm(state, f"replace {str(file)!r}")
+    size = copying.copy(source, file, replace=file.exists())
+    _say_copied(state, source, file, size, "backed up")
+
+
+@banks.command("restore")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@pass_state
+def restore(state: State, file: Path) -> None:
+    """Put a backup in the place of the store's memory file: every bank in it is replaced."""
+    from console.memory.embedded import backup as copying
+
+    target = _memory_file(state)
+    if state.settings.read_only:
+        raise ReadOnly("the store is opened read-only", where=str(target), hint="leave --read-only out")
+    if target.exists():
+        confirm(state, f"replace every bank in {str(target)!r} by {str(file)!r}")
+    size = copying.restore(file, target, replace=target.exists())
+    _say_copied(state, file, target, size, "restored")
+
+
+def _size(state: State) -> str:
+    """Of the memory file with its log; '' where the store is none."""
+    if not state.settings.store.startswith("sqlite:"):
+        return ""
+    path = _memory_file(state)
+    files = (path, path.with_name(path.name + "-wal"))
+    return f"{sum(file.stat().st_size for file in files if file.exists()) / 2**20:.1f} MiB, all banks"
+
+
+def _memory_file(state: State) -> Path:
+    """Of an embedded store. Raises Unsupported for the others."""
+    kind, _, path = state.settings.store.partition(":")
+    if kind != "sqlite":
+        raise Unsupported(
+            "only an embedded store is a file that can be copied",
+            where=state.settings.store,
+            hint="give --store sqlite:PATH",
+        )
+    return Path(path).expanduser()
+
+
+def _say_copied(state: State, source: Path, target: Path, size: int, verb: str) -> None:
+    if state.as_json:
+        print_json({"success": True, "from": str(source), "to": str(target), "bytes": size})
+    else:
+        note(f"{verb} {source} to {target}: {size:,} bytes, checked")
 
 
 @banks.command("delete")

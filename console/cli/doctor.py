@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -93,10 +94,40 @@ def _store(state: State, settings: Settings) -> Iterator[Check]:
                 )
         return found
 
+    if settings.store.startswith("sqlite:"):
+        yield from _file(Path(settings.store.removeprefix("sqlite:")).expanduser(), state.yes)
     try:
         yield from state.with_store(look)
     except (StoreError, SettingsError) as error:
         yield Check("store", "failed", str(error))
+
+
+def _file(path: Path, repair: bool) -> Iterator[Check]:
+    """The memory file itself. A damaged full-text index is rebuilt with --yes: no memory is in it alone."""
+    from console.memory.embedded import backup
+
+    if not path.exists():
+        return
+    try:
+        found = backup.look(path)
+        if found.index and not found.problems and repair:
+            backup.rebuild_index(path)
+            found = backup.look(path)
+            yield Check("index", "note", "was damaged and has been rebuilt from the memories")
+    except StoreError as error:
+        yield Check("file", "failed", str(error))
+        return
+    if found.problems:
+        hint = "`console banks restore FILE` puts a backup in its place"
+        yield Check("file", "failed", f"{path} is damaged ({found.problems[0]}): {hint}")
+    elif found.index:
+        yield Check(
+            "index",
+            "failed",
+            f"does not fit the memories ({found.index}): `console doctor --yes` rebuilds it",
+        )
+    else:
+        yield Check("file", "ok", f"{path}, {path.stat().st_size / 2**20:.1f} MiB, sound")
 
 
 def _git(settings: Settings) -> Iterator[Check]:
