@@ -29,6 +29,10 @@ _VERBS = {
         "console.cli.mirror.history:blame",
         "Who said a fact, when it appeared, how it was taken back.",
     ),
+    "import": (
+        "console.cli.mirror.import_:import_",
+        "Rebuild an empty bank from the wiki, and bind the wiki to it.",
+    ),
     "secrets": (
         "console.cli.mirror.secrets:secrets",
         "Secrets that are withheld; keep or allow one by its fingerprint.",
