@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast
 
-from console.memory.errors import ReadOnly, Unsupported
+from console.memory.errors import ReadOnly
 from console.memory.models import (
     ArchivedDocument,
     Bank,
@@ -27,11 +27,9 @@ def open_store(settings: Settings) -> MemoryStore:
     """
     address = settings.address
     if address.kind == "wiki":
-        raise Unsupported(
-            "a wiki cannot be opened as a store yet",
-            where=str(address),
-            hint="use the store that it mirrors: sqlite:PATH or https://HOST",
-        )
+        from console.wiki_store import WikiStore
+
+        return WikiStore(address.path, folder=settings.wiki)
     if address.kind == "sqlite":
         from console.memory.embedded import EmbeddedStore
 

@@ -82,7 +82,7 @@ def _globals() -> list[Callable[[Callable[..., Any]], Callable[..., Any]]]:
         return click.option(*names, callback=_remember, expose_value=False, **more)
 
     return [
-        option("--store", metavar="URL", help="sqlite:PATH, https://HOST or http://HOST."),
+        option("--store", metavar="URL", help="sqlite:PATH, https://HOST, http://HOST or wiki:PATH."),
         option("--bank", metavar="ID", help="The bank to work in."),
         option("--profile", metavar="NAME", help="A [profile.NAME] of your configuration."),
         option("--json", "as_json", is_flag=True, help="Print one JSON value."),

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from console.settings.errors import SettingsError
 
-FORMS = "use sqlite:PATH, https://HOST, http://HOST, or a path ending in .db"
+FORMS = "use sqlite:PATH, https://HOST, http://HOST, wiki:PATH, or a path ending in .db"
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 

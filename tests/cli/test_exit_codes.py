@@ -72,7 +72,7 @@ FAILING = [
     (["banks", "stats", "other"], "no bank"),
     (["banks", "delete", "other", "--yes"], "no bank"),
     (["--store", "http://127.0.0.1:1", "banks"], "127.0.0.1:1"),
-    (["--store", "wiki:x", "banks"], "cannot be opened as a store yet"),
+    (["--store", "wiki:x", "banks"], "no such folder"),
     (["--store", "sqlite:/dev/null/x.db", "retain", "x"], "/dev/null"),
     (["--read-only", "retain", "x"], "console: "),
 ]
