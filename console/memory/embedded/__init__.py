@@ -13,6 +13,9 @@ It does what a Hindsight server does, with these differences:
 | several documents in a call   | committed one by one, in any order         | in order, in transactions of up to 256            |
 | ``last_write_at``             | may move backwards on a delete             | never moves backwards; a delete moves it on       |
 | observations                  | derived by a model                         | none                                              |
+| ``prefer_observations``       | drops facts that an observation covers      | changes nothing, there being no observations      |
+| ``temporal_window``           | ranks, does not filter                      | the same, as the ``temporal`` arm                 |
+| ``occurred_*``                | as the model sees it                        | the first time a fact names, against the document's |
 | reflect                       | written by a model                         | cited extracts, and it says so                    |
 | tags set on a document        | kept as given, repeats too                 | distinct and sorted                               |
 | chunks                        | joined, they do not give the text          | joined, they give the text                        |

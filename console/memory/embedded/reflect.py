@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
 from console.memory.embedded import recall as recalling
 from console.memory.errors import Unsupported
@@ -15,6 +17,8 @@ _MOST = {"low": 8, "mid": 16, "high": 32}
 _LEAST = 0.35
 """Of the best fact's score: what is weaker is not an answer but noise."""
 _ESCAPED = re.compile(r"([\\`*_\[\]<>#|~])")
+_TOKEN = re.compile(r"\d+(?:[.:]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*")
+_NOT = frozenset({"not", "no", "never", "longer"})
 NOTICE = "_Extractive answer: facts quoted from the bank, put together without a model._"
 
 
@@ -71,11 +75,41 @@ def _answer(quoted: Sequence[RecallResult]) -> str:
         lines.append("")
         lines += [f"- {_plain(result.text)} [{number}]" for number, result in members]
         lines.append("")
+    lines += _contradictions(quoted)
     lines += ["Sources:", ""]
     for number, result in enumerate(quoted, start=1):
         told = ", ".join(filter(None, (f"memory `{result.id}`", _day(result))))
         lines.append(f"{number}. {_plain(result.document_id or '')}: {told}")
     return "\n".join([*lines, "", NOTICE, ""])
+
+
+def _contradictions(quoted: Sequence[RecallResult]) -> list[str]:
+    """Pairs that say the same with another number, or one of them not: side by side, the newer one named by date."""
+    told = [(_frame(result.text), number, result) for number, result in enumerate(quoted, start=1)]
+    lines = []
+    for (one, first, a), (other, second, b) in combinations(told, 2):
+        if one.words == other.words and len(one.words) > 1 and one != other:
+            old, new = sorted([(a.mentioned_at or "", first), (b.mentioned_at or "", second)])
+            dated = old[0] and old[0] != new[0]
+            newer = f"[{new[1]}] is newer ({new[0][:10]})" if dated else "nothing tells which is newer"
+            lines.append(f"- [{first}] {_plain(a.text)} / [{second}] {_plain(b.text)}: {newer}")
+    return ["Contradictions:", "", *lines, ""] if lines else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A statement without what may differ in a contradiction, and that."""
+
+    words: frozenset[str]
+    numbers: tuple[str, ...]
+    denied: bool
+
+
+def _frame(text: str) -> _Frame:
+    words = [word.replace("’", "'") for word in _TOKEN.findall(text.casefold())]
+    denied = any(word in _NOT or word.endswith("n't") for word in words)
+    kept = (word.removesuffix("n't") for word in words if word not in _NOT and not word[0].isdigit())
+    return _Frame(frozenset(kept), tuple(word for word in words if word[0].isdigit()), denied)
 
 
 def _day(result: RecallResult) -> str:

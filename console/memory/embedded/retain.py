@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from console.memory.embedded import banks, tags, times, words
+from console.memory.embedded import banks, dates, tags, times, words
 from console.memory.embedded.codec import from_json, strings, to_json
 from console.memory.embedded.entities import entities as named_in
 from console.memory.embedded.facts import facts
@@ -197,17 +197,18 @@ def _write_facts(
             continue
         names = tuple(dict.fromkeys((*_mentioned(one.entities, fact.text), *named_in(fact.text))))
         mentioned = None if event_date is None else min(event_date + position * STEP, times.LATEST)
+        occurred = dates.first(fact.text, event_date) or (None, None)
         rows.append(
             [
                 memory_id(), bank, doc, fact.chunk, position, fact.key, fact.text, one.context, fact.fact_type,
-                mentioned, to_json(names), one.tags, one.metadata, words.grams(fact.text), fact.count, "valid", now, now,
+                mentioned, *occurred, to_json(names), one.tags, one.metadata, words.grams(fact.text), fact.count, "valid", now, now,
             ]
         )  # fmt: skip
     _drop_gone(db, [(mem, state) for mem, state, _ in old.values()])
     db.executemany(
         "INSERT INTO memories (id, bank, doc, chunk, position, source_key, text, context, fact_type, mentioned_at,"
-        " entities, tags, metadata, grams, proof_count, state, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " occurred_start, occurred_end, entities, tags, metadata, grams, proof_count, state, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         rows,
     )
 
