@@ -24,7 +24,12 @@ from console.memory.errors import ReadOnly, Unsupported
 from console.memory.models import BankStats
 
 
-@group("banks", default="list", help="List, create, inspect and delete banks.")
+@group(
+    "banks",
+    default="list",
+    help="List, create, inspect, transfer and delete banks.",
+    lazy={"transfer": ("console.cli.transfer:transfer", "Copy a bank from one store into another.")},
+)
 def banks() -> None: ...
 
 
