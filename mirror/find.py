@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from mirror.errors import MirrorError
@@ -11,6 +12,14 @@ from mirror.keys import fold
 from mirror.parse import ParsedLine, parse
 from mirror.paths import page_name
 from mirror.state import Wiki
+
+_KEY = re.compile("(?:f:)?([0-9a-f]{12})")
+
+
+def bare(wanted: str) -> str:
+    """A key without the ``f:`` that stands before it on a page; words as they are."""
+    key = _KEY.fullmatch(wanted.strip())
+    return key[1] if key else wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,7 @@ class Found:
 
 def facts(repo: Repository, wiki: Wiki, wanted: str, *, document: str | None = None) -> list[Found]:
     """Lines whose key is ``wanted``, or whose text is or holds it (case-insensitive); exact ones alone where there are any."""
+    wanted = bare(wanted)
     entries = [e for i, e in wiki.entries.items() if e.page and (document is None or i == document)]
     places = {page_name(wiki.folder.bank_id, e.document_id).page: e.document_id for e in entries}
     oids = {wiki.tree[path].oid: path for path in places if path in wiki.tree}

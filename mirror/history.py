@@ -163,6 +163,7 @@ def _retraction(
 
 def blame(repo: Repository, wiki: Wiki, fact: str, *, document: str | None, revision: str) -> Blame:
     """Of one fact, by its key or its words. Raises MirrorError when none or several match."""
+    fact = find.bare(fact)
     gone = None
     if not find.facts(repo, wiki, fact, document=document):
         gone = _gone(repo, wiki, fact, document)

@@ -94,10 +94,11 @@ def test_log_of_retractions_in_every_form(wiki: Console) -> None:
     assert f"?plain=1#L{row['line']})" in shown
 
 
-@pytest.mark.parametrize("by", ["key", "words"])
+@pytest.mark.parametrize("by", ["key", "key of the page", "words"])
 def test_blame_says_who_said_it_and_how_it_was_taken_back(wiki: Console, by: str) -> None:
     key = wiki("mirror", "log", "--retractions", "--json", *DEAD).json["retractions"][0]["key"]
-    found = wiki("mirror", "blame", key if by == "key" else "port 5433", "--json", *DEAD).json
+    asked = {"key": key, "key of the page": f"f:{key}", "words": "port 5433"}[by]
+    found = wiki("mirror", "blame", asked, "--json", *DEAD).json
     first = git("rev-parse", "HEAD~2").strip()
     assert (found["agent"], found["session"], found["tags"], found["state"]) == (
         "omo",

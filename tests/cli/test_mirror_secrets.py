@@ -102,6 +102,9 @@ def test_a_document_whose_id_holds_it_can_be_erased_by_either_id(leaky: Console)
         ran = leaky("mirror", "erase", name, "--dry-run", "--json")
         assert (ran.code, ran.json["facts"]) == (0, 1)
         assert TOKEN not in ran.out + ran.err
+    unasked = leaky("mirror", "erase", alias)
+    assert (unasked.code, "will not delete document" in unasked.err) == (64, True)
+    assert "1 fact for good unasked" in unasked.err
     leaky("mirror", "erase", alias, "--yes")
     assert leaky("documents", "--json").json["total"] == 1
 
@@ -119,3 +122,4 @@ def test_bad_input_is_one_line(leaky: Console, words: list[str], code: int, says
     ran = leaky("mirror", "secrets", *words, *DEAD)
     assert (ran.code, ran.out) == (code, "")
     assert says in ran.err
+    assert ran.err.count(": see ") <= 1

@@ -12,6 +12,7 @@ import click
 from console.cli.base import State, command, confirm, pass_state
 from console.cli.mirror.common import Place, place_options, run, say
 from console.cli.mirror.sync import report_json
+from console.cli.output import count as count_of
 from console.cli.output import print_json
 from mirror import edit, find, frontmatter, textfile
 from mirror.cover import Cover
@@ -299,7 +300,7 @@ def erase(state: State, document: str, dry_run: bool, place: Place) -> int:
             {"document_id": document, "facts": facts, "erased": False, "path": path, "checklist": checklist},
         )
         return 0
-    confirm(state, f"Delete document {document!r} and its {facts} facts for good?")
+    confirm(state, f"delete document {document!r} and its {count_of(facts, 'fact')} for good")
 
     async def go(bank: Bank, progress: Progress | None) -> Report:
         from mirror.sync import sync

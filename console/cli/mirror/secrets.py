@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from console.cli.base import State, group, pass_state
+from console.cli.base import Refused, State, group, pass_state
 from console.cli.mirror.common import say
 from console.cli.mirror.history import one_wiki, open_repository, place
 from console.cli.mirror.sync import print_secrets
@@ -87,7 +87,7 @@ def allow(state: State, fingerprint: str, repo: Path, wiki: str | None) -> int:
 
 def _settle(state: State, fingerprint: str, what: str, repo: Path, wiki: str | None) -> int:
     if not rules.is_fingerprint(fingerprint):
-        raise click.UsageError("a fingerprint is 12 hex digits: see `console mirror secrets`")
+        raise Refused("a fingerprint is 12 hex digits: `console mirror secrets` lists them")
     with _opened(state, repo, wiki) as (found, at_head, header):
         known = {m for entry in at_head.entries.values() for m in (*entry.withheld, *entry.allowed)}
         if fingerprint not in known:

@@ -125,7 +125,12 @@ def _not_found(detail: str | None, where: str, missing: str) -> StoreError:
         return Unsupported(detail, where=where, hint="it is switched off on the server", status=404)
     if _BANK_MISSING.match(detail):
         return NotFound(detail, where=where, hint="`console banks` lists the banks that exist", status=404)
-    return NotFound(f"{missing} not found", where=where, status=404)
+    hint = (
+        "`console banks` lists the banks that exist"
+        if missing.startswith("bank ")
+        else "list what there is, or check the id and the bank"
+    )
+    return NotFound(f"{missing} not found", where=where, hint=hint, status=404)
 
 
 def _unavailable(

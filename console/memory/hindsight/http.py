@@ -170,7 +170,7 @@ class Http:
         body: Any = None,
         content: tuple[str, bytes] | None = None,
         repeat: Repeat = Repeat.ALWAYS,
-        missing: str = "it",
+        missing: str = "what was asked for",
         timeout: float | None = None,
         max_bytes: int | None = None,
     ) -> Answer:

@@ -38,6 +38,7 @@ BUSY = answer(
         (answer({"detail": "not for you"}, 403), AuthFailed, "not for you"),
         (answer({"detail": "Bank 'b' not found"}, 404), NotFound, "Bank 'b' not found"),
         (answer({"detail": "Document not found"}, 404), NotFound, "document 'd' in bank 'b' not found"),
+        (answer({"detail": "Document not found"}, 404), NotFound, "check the id and the bank"),
         (answer({"detail": "Not Found"}, 404), BadAnswer, "check the server's URL"),
         (answer(b"<html>nginx</html>", 404, content_type="text/html"), BadAnswer, "check the server's URL"),
         (answer({"detail": "Document export API is disabled."}, 404), Unsupported, "disabled"),
