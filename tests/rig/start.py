@@ -9,6 +9,8 @@ import tempfile
 import threading
 from pathlib import Path
 
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
+"""As the run began: the test that needs a server first may have cleaned it."""
 SCRIPT = Path(__file__).with_name("hindsight_rig.py")
 
 
@@ -23,7 +25,7 @@ class Rig:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,  # ctrl-c goes to pytest, which then closes the rig in order
-            env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))},
+            env=_ENVIRONMENT,
         )
         self.url = self._first_line(within)
 
