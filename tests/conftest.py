@@ -7,7 +7,9 @@ that a build without its server is never green. ``HINDSIGHT_TEST_URL`` names a s
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 
@@ -21,6 +23,13 @@ REQUIRED = os.environ.get("CONSOLE_REQUIRE_SERVER") == "1"
 RUNNING_URL = os.environ.get("HINDSIGHT_TEST_URL")
 
 SERVER_FIXTURES = {"hindsight_url", "hindsight_reword_url", "hindsight_chunks_url"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A run that a shell started in the background ignores ctrl-c, and so would every program that tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
