@@ -13,6 +13,12 @@ def commit_of(repo: Repository, revision: str) -> str:
     found = repo.resolve(revision)
     if found is not None:
         return found
+    if revision == "HEAD" and repo.current_branch() is not None:
+        raise MirrorError(
+            "this repository has no commit yet",
+            where=str(repo.top),
+            hint="commit something, or run `console mirror init`",
+        )
     shallow = repo.is_shallow()
     raise MirrorError(
         "this clone is shallow and does not reach that revision"

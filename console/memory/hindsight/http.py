@@ -12,7 +12,7 @@ import random
 import ssl
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -68,12 +68,17 @@ class Retries:
         return self.random() * min(self.cap, self.base * 2.0**attempt) + (asked or 0.0)
 
 
+LOOK = "it may still have been carried out: look before repeating it"
+
+
 @dataclass(frozen=True)
 class Answer:
     status: int
     headers: httpx.Headers
     content: bytes
     where: str
+    writes: bool = False
+    """An unreadable answer to a write says nothing of the write: it may have happened."""
 
     def decode(self, kind: type[T]) -> T:
         """The body as ``kind``. Raises BadAnswer for anything else, with the reason and never the body."""
@@ -82,7 +87,9 @@ class Answer:
             "content-type", ""
         ):
             raise BadAnswer(
-                "the server answered a web page instead of JSON", where=self.where, hint=WRONG_URL
+                "the server answered a web page instead of JSON",
+                where=self.where,
+                hint=LOOK if self.writes else WRONG_URL,
             )
         try:
             return msgspec.json.decode(self.content, type=kind)
@@ -90,17 +97,19 @@ class Answer:
             raise BadAnswer(
                 f"the server's answer has another shape than expected: {printable(str(error), 160)}",
                 where=self.where,
-                hint=WRONG_URL,
+                hint=LOOK if self.writes else WRONG_URL,
             ) from None
         except RecursionError:
             raise BadAnswer(
-                "the server's answer is nested too deeply", where=self.where, hint=WRONG_URL
+                "the server's answer is nested too deeply",
+                where=self.where,
+                hint=LOOK if self.writes else WRONG_URL,
             ) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise BadAnswer(
                 f"the server's answer is cut or is no JSON: {printable(str(error), 100)}",
                 where=self.where,
-                hint="a proxy may have cut it; try again",
+                hint=LOOK if self.writes else "a proxy may have cut it; try again",
             ) from None
 
 
@@ -200,7 +209,7 @@ class Http:
             else:
                 if answer.status < 300:
                     self._refuse_ignored(answer, query, body)
-                    return answer
+                    return replace(answer, writes=writes)
                 asked = retry_after(answer.headers)
                 failure = self._redacted(
                     fault(
@@ -325,7 +334,7 @@ class _Broken(Exception):
         return isinstance(self.cause, ssl.SSLError) or "ssl" in text or "certificate" in text
 
     def as_error(self, where: str, writes: bool) -> StoreError:
-        look = "it may still have been carried out: look before repeating it"
+        look = LOOK
         cause = self.cause
         if self.tls:
             reason = printable(str(cause), 120)

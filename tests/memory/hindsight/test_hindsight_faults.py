@@ -98,6 +98,13 @@ async def test_each_fault_is_one_clear_line(
         assert secret not in line
 
 
+@pytest.mark.parametrize("body", [b'{"success": tr', b"<html>hello", b"", b"[1]"], ids=str)
+async def test_an_unreadable_answer_to_a_write_says_that_it_may_have_happened(body: bytes) -> None:
+    opened, _ = store(answer(body))
+    with pytest.raises(BadAnswer, match="look before repeating it"):
+        await opened.retain("b", [RetainItem(content="A text.", document_id="d")])
+
+
 @pytest.mark.parametrize(
     "got",
     [
