@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mirror.errors import Behind, GitFailed, Locked, NotARepository
+from mirror.errors import GitFailed, Locked, NotARepository
 from mirror.files import check_path, is_dir
 
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # a missing git program is our error, not an ImportError
@@ -577,10 +577,6 @@ class Repository:
             return list(self._repo.iter_commits(revision, paths=path, max_count=limit))
         except (GitCommandError, ValueError) as error:
             raise GitFailed("the history cannot be read", where=path, hint=_line(error)) from error
-
-
-def behind(reason: str, where: str) -> Behind:
-    return Behind(reason, where=where, hint="switch to it or pull first, or overrule with --here")
 
 
 def printable_line(error: object) -> str:

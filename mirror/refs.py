@@ -6,8 +6,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Protocol
 
-from mirror.errors import GitFailed, MirrorError
-from mirror.git import Repository, behind
+from mirror.errors import Behind, GitFailed, MirrorError
+from mirror.git import Repository
 from mirror.paths import branch_name
 
 
@@ -233,3 +233,7 @@ def _branch_tips(
         remote=remote,
         remote_url=url,
     )
+
+
+def behind(reason: str, where: str) -> Behind:
+    return Behind(reason, where=where, hint="switch to it or pull first, or overrule with --here")
