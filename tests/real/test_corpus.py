@@ -52,7 +52,10 @@ async def check(store: MemoryStore, bank: str, repo: Repo, texts: list[Text]) ->
 
     stored = await run.stored()
     recovered = run.texts()
-    assert {i: text for i, text in stored.items() if recovered[i] != text} == {}
+    # Examples of keys occur in real documentation: those alone are withheld, and nothing else may differ.
+    differ = {i: text for i, text in stored.items() if recovered[i] != text}
+    assert {i: text for i, text in differ.items() if "[withheld: " not in recovered[i]} == {}
+    assert len(differ) <= len(texts) // 100
     assert set(stored) == set(recovered) == {text.name for text in texts}
     if len(texts) >= 100:  # the machine's texts are as mixed as the test says
         assert sum(not text.content.isascii() for text in texts) >= 5
