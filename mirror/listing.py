@@ -11,6 +11,7 @@ up to the bank's own count is busy and left as it is.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,7 @@ async def take(source: Source, progress: Callable[[str, int, int], None] | None 
     """List the bank. Raises SourceIncomplete when it does not add up after three attempts."""
     tell = progress or (lambda _what, _done, _total: None)
     since, end = _window(await source.now())
+    end = _beyond(end, await source.touched(since))
     pending = dict(await source.busy())
     documents = await _documents(source, end, tell)
     live = await _facts(source, True, tell)
@@ -102,6 +104,15 @@ def _window(now: str) -> tuple[str, str]:
             where=repr(now)[:80],
             hint="nothing was written; check --store: this is not how a memory server answers",
         ) from error
+
+
+def _beyond(end: str, written: Mapping[str, str]) -> str:
+    """The end, or what the bank wrote last where that is later: a busy server's clock lags by more than ``AHEAD``."""
+    latest = datetime.fromisoformat(end)
+    for moment in written.values():
+        with contextlib.suppress(ValueError, TypeError, OverflowError):  # no time, or one without a zone
+            latest = max(latest, datetime.fromisoformat(moment) + timedelta(milliseconds=1))
+    return latest.isoformat()
 
 
 def _moment(text: str) -> str:

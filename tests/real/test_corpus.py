@@ -73,12 +73,12 @@ async def check(store: MemoryStore, bank: str, repo: Repo, texts: list[Text]) ->
 
 
 async def test_on_a_real_server(server: MemoryStore, bank_id: str, repo: Repo, full: bool) -> None:
-    texts = [text.cut(2048 if full else 600) for text in find(COUNT if full else 150)]
-    assert len(texts) == (COUNT if full else 150)
+    texts = [text.cut(2048 if full else 600) for text in find(COUNT if full else 100)]
+    assert len(texts) == (COUNT if full else 100)
     print(await check(server, bank_id, repo, texts))
 
 
 async def test_on_an_embedded_bank(embedded: MemoryStore, repo: Repo, full: bool) -> None:
-    texts = find(COUNT) if full else find(250, largest=12_000)
-    assert len(texts) == (COUNT if full else 250)
+    texts = find(COUNT) if full else find(150, largest=8_000)
+    assert len(texts) == (COUNT if full else 150)
     print(await check(embedded, "files", repo, texts))

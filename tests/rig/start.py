@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import subprocess
 import tempfile
 import threading
+import urllib.request
 from pathlib import Path
 
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
@@ -27,23 +29,33 @@ class Rig:
             start_new_session=True,  # ctrl-c goes to pytest, which then closes the rig in order
             env=_ENVIRONMENT,
         )
-        self.url = self._first_line(within)
+        self.url, self._model = self._addresses(within)
 
-    def _first_line(self, within: float) -> str:
-        answers: queue.Queue[bytes] = queue.Queue()
+    def _addresses(self, within: float) -> tuple[str, str]:
+        """Of the server and of the model's stub."""
+        answers: queue.Queue[list[bytes]] = queue.Queue()
         stdout = self._process.stdout
         assert stdout is not None
-        threading.Thread(target=lambda: answers.put(stdout.readline()), daemon=True).start()
+        read = stdout.readline
+        threading.Thread(target=lambda: answers.put([read(), read()]), daemon=True).start()
         try:
-            line = answers.get(timeout=within).decode().strip()
+            lines = [line.decode().strip() for line in answers.get(timeout=within)]
         except queue.Empty:
-            line = ""
-        if not line:
+            lines = []
+        if not all(lines) or not lines:
             self.stop()
             self._errors.seek(0)
             reason = self._errors.read().decode(errors="replace")[-3000:]
             raise RuntimeError(f"the Hindsight rig did not start:\n{reason}")
-        return line
+        return lines[0], lines[1]
+
+    def reword(self, on: bool) -> None:
+        """From now on each extraction words its facts differently, as a model does; or no more."""
+        request = urllib.request.Request(
+            f"{self._model}/reword", json.dumps({"on": on}).encode(), {"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=10):
+            pass
 
     @property
     def pid(self) -> int:

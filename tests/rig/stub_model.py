@@ -7,7 +7,7 @@ recall and then an answer on reflect. The server's own code (chunks, parsing, st
 loop) runs for real.
 
 ``reword``: each extraction words its facts a little differently, as a model does when a text is
-retained again. ``delay``: seconds that each extraction takes.
+retained again; ``POST /v1/reword {"on": true}`` turns it on and off while it runs. ``delay``: seconds that each extraction takes.
 """
 
 from __future__ import annotations
@@ -141,6 +141,8 @@ class Model:
                 for index, text in enumerate(texts)
             ]
             return {"object": "list", "model": "stub", "data": rows, "usage": usage}
+        if path.endswith("/reword"):
+            return {"reword": self.reword}
         message = self.chat(request)
         finish = "tool_calls" if message.get("tool_calls") else "stop"
         return {
@@ -164,6 +166,8 @@ def serve(model: Model) -> ThreadingHTTPServer:
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
+            if self.path.endswith("/reword"):  # not OpenAI's: one server serves both kinds of test
+                model.reword = bool(request["on"])
             payload = json.dumps(model.answer(self.path, request)).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")

@@ -143,12 +143,28 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("size", [(80, 24), (160, 48)])
-async def test_a_hostile_name_is_only_text(opened: Opened, name: str, size: tuple[int, int]) -> None:
+async def test_hostile_names_are_only_text_in_a_list(opened: Opened, size: tuple[int, int]) -> None:
+    store = FakeStore([*NAMES.values(), "zz-last"])
+    async with opened(store, size=size) as pilot:
+        shown = picture(pilot.app)
+        assert "zz-last" in shown and "owned" in shown
+        assert "\x1b" not in shown and "\u202e" not in shown and "\x07" not in shown
+
+
+WALKED = {  # several hazards in a name: a walk through the screens takes seconds
+    "letters": "e\u0301\u0301\u0301" + "👩‍👩‍👧‍👦🇯🇵" * 3 + "團隊記憶庫" * 6,
+    "commands": "\x1b[31mred\x1b]0;owned\x07\x1b[2J[/nothing] [ [@click=app.quit]y[/]\u202eevil\u2066",
+    "blank": "  ",
+    "lines": "a\r\nb\tc\x00[bold red]x[/] [link=http://evil]z",
+}
+
+
+@pytest.mark.parametrize("name", WALKED.values(), ids=WALKED)
+async def test_a_hostile_name_is_only_text(opened: Opened, name: str) -> None:
     store = FakeStore([name, "zz-last"])
     store.add_document(name, name, name, [name], tags=(name,), retain_params={"context": name})
-    async with opened(store, size=size) as pilot:
+    async with opened(store) as pilot:
         before = picture(pilot.app)
         rows = [line for line in before.split("\n") if "zz-last" in line]
         assert rows and "\x1b" not in before and "\u202e" not in before
