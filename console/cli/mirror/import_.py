@@ -10,7 +10,7 @@ import click
 
 from console.cli.base import State, command, pass_state
 from console.cli.mirror.common import SHOWN, Bar, Place, more, place_options, say
-from console.cli.output import print_json
+from console.cli.output import count, print_json
 from console.memory.errors import NotFound, Unsupported
 from console.memory.models import ArchivedDocument, DocumentQuery
 from console.memory.store import Capability, MemoryStore
@@ -93,7 +93,7 @@ async def _rebuild(
     held = await _held(store, bank_id)
     if held and not merge:
         raise MirrorError(
-            f"bank {bank_id!r} is not empty: it holds {held:,} documents",
+            f"bank {bank_id!r} is not empty: it holds {count(held, 'document')}",
             where=store.url,
             hint="name an empty one, or add --merge to bring in what it does not have",
         )
@@ -176,7 +176,7 @@ def _print(done: Rebuild) -> None:
         return
     verb = "would bring" if done.dry_run else "brought"
     say(
-        f"{verb} {done.documents:,} documents with {done.facts:,} facts and {done.invalidated:,} that were taken back "
+        f"{verb} {count(done.documents, 'document')} with {count(done.facts, 'fact')} and {done.invalidated:,} that were taken back "
         f"from {done.folder} into bank {done.bank_id}"
     )
     if done.skipped:
@@ -187,4 +187,4 @@ def _print(done: Rebuild) -> None:
         for difference in done.verification.differences[:SHOWN]:
             say(f"{difference.path}: {difference.what}")
         more(len(done.verification.differences))
-        say(f"{len(done.verification.differences):,} differences between wiki and bank")
+        say(f"{count(len(done.verification.differences), 'difference')} between wiki and bank")

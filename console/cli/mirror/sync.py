@@ -9,7 +9,7 @@ import click
 
 from console.cli.base import State, command, pass_state
 from console.cli.mirror.common import SHOWN, Place, more, place_options, run, say
-from console.cli.output import print_json
+from console.cli.output import count, print_json
 from mirror.listing import Busy
 from mirror.plan import ERASE, RESTORE, Policies
 from mirror.sync import Bank, Options, Progress, Report, Withheld
@@ -175,11 +175,11 @@ def status(state: State, place: Place) -> int:
     if state.as_json:
         print_json(report_json(report))
         return 0
-    say(f"bank      {report.bank_id}  {report.documents:,} documents")
+    say(f"bank      {report.bank_id}  {count(report.documents, 'document')}")
     bound = (
         "not set up yet: `console mirror init`"
         if report.first
-        else f"{report.branch}, {report.unchanged:,} pages up to date"
+        else f"{report.branch}, {count(report.unchanged, 'page')} up to date"
     )
     say(f"wiki      {report.folder}  {bound}")
     if report.remote:
@@ -211,9 +211,9 @@ def verify(state: State, place: Place) -> int:
     more(len(result.differences))
     _print_busy(result.busy)
     say(
-        f"{len(result.differences):,} differences: {result.pages:,} pages of {result.folder} on {result.branch} against "
-        f"{result.documents:,} documents and {result.facts:,} facts of bank {result.bank_id}"
-        + (f"; {result.withheld:,} documents shown without their secrets" if result.withheld else "")
+        f"{count(len(result.differences), 'difference')}: {count(result.pages, 'page')} of {result.folder} on {result.branch} against "
+        f"{count(result.documents, 'document')} and {count(result.facts, 'fact')} of bank {result.bank_id}"
+        + (f"; {count(result.withheld, 'document')} shown without their secrets" if result.withheld else "")
     )
     return result.exit_code
 
@@ -252,7 +252,7 @@ def print_report(report: Report, options: Options, *, details: bool = False) -> 
     if report.first and not options.check:
         remote = f", remote {report.remote}" if report.remote else ""
         say(
-            f"bound {report.folder} to bank {report.bank_id} ({report.documents:,} documents) on {report.branch}{remote}"
+            f"bound {report.folder} to bank {report.bank_id} ({count(report.documents, 'document')}) on {report.branch}{remote}"
         )
     _print_actions(report, options)
     written = counts(report)
@@ -265,7 +265,7 @@ def print_report(report: Report, options: Options, *, details: bool = False) -> 
     elif report.pushed:
         say(f"nothing to write; {report.branch} was pushed")
     elif options.export:
-        say(f"nothing to write: {report.unchanged:,} pages are up to date")
+        say(f"nothing to write: {count(report.unchanged, 'page')} up to date")
     if details:
         for row in report.written[:SHOWN]:
             say(f"{row.what:<9} {row.path}")
