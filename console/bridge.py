@@ -83,6 +83,27 @@ class StoreSource:
             return False
         return True
 
+    async def document(self, document_id: str) -> SourceDocument | None:
+        try:
+            return source_document(await self._store.get_document(self._bank_id, document_id))
+        except NotFound:
+            return None
+
+    async def document_facts(self, document_id: str) -> tuple[SourceFact, ...]:
+        found: list[SourceFact] = []
+        for state in ("valid", "invalidated"):
+            offset = 0
+            while True:
+                page = await self._store.list_memories(
+                    self._bank_id,
+                    MemoryQuery(state=state, document_id=document_id, limit=1000, offset=offset),
+                )
+                found += [source_fact(m) for m in page.items if m.fact_type in FACT_TYPES]
+                offset += len(page.items)
+                if not page.items or offset >= page.total:
+                    break
+        return tuple(fact for fact in found if fact.document_id == document_id)
+
     async def fact(self, fact_id: str) -> SourceFact | None:
         try:
             return source_fact(await self._store.get_memory(self._bank_id, fact_id))

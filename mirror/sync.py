@@ -308,7 +308,7 @@ async def _once(
         cover=cover,
         progress=progress,
     )
-    _fill(report, target, sorted(dirty))
+    fill(report, target, sorted(dirty))
     _cover(report, cover, folder, target.entries)
     attributes = (
         folder.attributes not in repo.tree(wiki.commit, folder.wiki.split("/")[0]) if report.first else False
@@ -518,7 +518,8 @@ def keep_whole_shards(dirty: frozenset[str], bank_id: str, base: Mapping[str, En
     return dirty | pages
 
 
-def _fill(report: Report, target: Target, dirty: list[str]) -> None:
+def fill(report: Report, target: Target, dirty: list[str]) -> None:
+    """What became of the pages, as the report says it."""
     counts = {
         what: sum(1 for w in target.written if w.what == what)
         for what in ("added", "changed", "removed", "restored")

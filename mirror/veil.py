@@ -25,7 +25,8 @@ class Veiled:
         self._alias: dict[str, str] = {}
         self._real: dict[str, str] = {}
 
-    def _shown(self, document_id: str) -> str:
+    def shown(self, document_id: str) -> str:
+        """The id by which the wiki knows the document."""
         alias = self._alias.get(document_id)
         if alias is None:
             alias = self._alias[document_id] = self._cover.alias(document_id)
@@ -42,7 +43,7 @@ class Veiled:
             while True:
                 rows = await self.inner.documents(before=None, limit=10_000, offset=offset)
                 for document in rows.items:
-                    self._shown(document.id)
+                    self.shown(document.id)
                 offset += rows.seen
                 if not rows.seen or offset >= rows.total:
                     break
@@ -56,37 +57,37 @@ class Veiled:
 
     async def documents(self, *, before: str | None, limit: int, offset: int) -> Rows:
         rows = await self.inner.documents(before=before, limit=limit, offset=offset)
-        shown = [(document, self._shown(document.id)) for document in rows.items]
+        shown = [(document, self.shown(document.id)) for document in rows.items]
         if all(alias == document.id for document, alias in shown):
             return rows
         return replace(rows, items=tuple(replace(document, id=alias) for document, alias in shown))
 
     async def facts(self, *, live: bool, limit: int, offset: int) -> Rows:
         rows = await self.inner.facts(live=live, limit=limit, offset=offset)
-        if not any(self._shown(fact.document_id) != fact.document_id for fact in rows.items):
+        if not any(self.shown(fact.document_id) != fact.document_id for fact in rows.items):
             return rows
         return replace(
-            rows, items=tuple(replace(f, document_id=self._shown(f.document_id)) for f in rows.items)
+            rows, items=tuple(replace(f, document_id=self.shown(f.document_id)) for f in rows.items)
         )
 
     async def touched(self, since: str) -> Mapping[str, str]:
-        return {self._shown(i): moved for i, moved in (await self.inner.touched(since)).items()}
+        return {self.shown(i): moved for i, moved in (await self.inner.touched(since)).items()}
 
     async def texts(self, document_ids: Sequence[str]) -> AsyncIterator[tuple[str, str | None]]:
         own = [real for i in document_ids if (real := await self._own(i)) is not None]
         async for document_id, text in self.inner.texts(own):
-            yield self._shown(document_id), text
+            yield self.shown(document_id), text
 
     async def exists(self, document_id: str) -> bool:
         own = await self._own(document_id)
         return own is not None and await self.inner.exists(own)
 
     async def busy(self) -> Mapping[str, BusyOperation]:
-        return {self._shown(i): operation for i, operation in (await self.inner.busy()).items()}
+        return {self.shown(i): operation for i, operation in (await self.inner.busy()).items()}
 
     async def fact(self, fact_id: str) -> SourceFact | None:
         fact = await self.inner.fact(fact_id)
-        return None if fact is None else replace(fact, document_id=self._shown(fact.document_id))
+        return None if fact is None else replace(fact, document_id=self.shown(fact.document_id))
 
     async def curate(self, fact_id: str, *, live: bool, reason: str) -> None:
         await self.inner.curate(fact_id, live=live, reason=reason)

@@ -162,5 +162,12 @@ class FakeBank:
         self.delete(document_id)
         return True
 
+    async def document(self, document_id: str) -> SourceDocument | None:
+        self.calls.append(f"document {document_id}")
+        return self.docs.get(document_id)
+
+    async def document_facts(self, document_id: str) -> tuple[SourceFact, ...]:
+        return tuple(f for f in self.fact_rows.values() if f.document_id == document_id)
+
     async def busy(self) -> Mapping[str, BusyOperation]:
         return dict(self.operations)
