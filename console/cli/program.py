@@ -38,6 +38,7 @@ _COMMANDS = {
     "consolidation": ("console.cli.observations:consolidation", "Make observations from new facts."),
     "operations": ("console.cli.operations:operations", "Background work of a store."),
     "mirror": ("console.cli.mirror:mirror", "The wiki: a bank's documents as pages in a git repository."),
+    "probe": ("console.cli.probe:probe", "Saved queries with what they should find."),
     "api": ("console.cli.api:api", "Any operation of a Hindsight server."),
     "settings": ("console.cli.settings:settings", "Every setting and where it comes from."),
     "doctor": ("console.cli.doctor:doctor", "Check the store, the bank, git and the settings."),
