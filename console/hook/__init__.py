@@ -1,0 +1,1 @@
+"""What a harness runs at its events. Standard library only."""
