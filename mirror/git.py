@@ -412,8 +412,11 @@ class Repository:
         tree_of: str | None,
         message: str,
         slug: str,
+        carried: tuple[str, str] | None = None,
     ) -> str:
         """A commit object with ``tree_of``'s tree changed by ``changes``; no branch moves. Its id.
+
+        ``carried``: (folder, commit): that folder is taken as it stands at that commit before the changes.
 
         Written by one fast-import stream to a private ref that is dropped again. The entry count of what was
         asked for is checked afterwards, because git drops some paths in silence (measured).
@@ -432,6 +435,9 @@ class Repository:
         if tree_of is not None and (not parents or tree_of != parents[0]):
             tree = self._text("rev-parse", f"{tree_of}^{{tree}}")
             out.append(b"deleteall\nM 040000 %s \n" % tree.encode())
+        if carried is not None:
+            tree = self._text("rev-parse", f"{carried[1]}:{carried[0]}")
+            out.append(b"M 040000 %s %s\n" % (tree.encode(), carried[0].encode("utf-8")))
         for change in changes:
             path = change.path.encode("utf-8")
             if change.data is None:
@@ -446,22 +452,22 @@ class Repository:
         self._run(["update-ref", "-d", ref], check=False)
         if made is None:
             raise GitFailed("git fast-import made no commit", where=str(self.top), hint="see `git fsck`")
-        self._check_written(made, tree_of, changes)
+        self._check_written(made, tree_of, changes, carried)
         return made
 
-    def _check_written(self, commit: str, tree_of: str | None, changes: Sequence[Change]) -> None:
-        """The commit differs from ``tree_of`` by exactly the changes."""
+    def _check_written(
+        self, commit: str, tree_of: str | None, changes: Sequence[Change], carried: tuple[str, str] | None
+    ) -> None:
+        """The commit differs from ``tree_of`` (the carried folder: from its commit) by exactly the changes."""
         from mirror.manifest import blob_id
 
-        against = tree_of or self._text("hash-object", "-t", "tree", "--stdin", check=False)
-        done = self._run(
-            ["diff-tree", "-r", "-z", "--no-renames", "--raw", f"{against}^{{tree}}", f"{commit}^{{tree}}"]
-        )
-        fields = done.stdout.split(b"\0")
-        written: dict[str, str | None] = {}
-        for head, path in zip(fields[0::2], fields[1::2], strict=False):
-            new = head.split()[3].decode("ascii")
-            written[path.decode("utf-8", "surrogateescape")] = None if new == NULL else new
+        empty = self._text("hash-object", "-t", "tree", "--stdin", check=False)
+        if carried is None:
+            written = self._raw_diff(tree_of or empty, commit)
+        else:
+            folder, tip = carried
+            written = self._raw_diff(tree_of or empty, commit, ":/", f":(exclude,top,literal){folder}")
+            written |= self._raw_diff(tip, commit, f":(top,literal){folder}")
         asked = {c.path: None if c.data is None else blob_id(c.data) for c in changes}
         wrong = [path for path, oid in written.items() if asked.get(path, "") != oid]
         missing = [path for path in asked if path not in written]
@@ -474,6 +480,16 @@ class Repository:
                 where=min(wrong),
                 hint="nothing was moved; see `git fsck`",
             )
+
+    def _raw_diff(self, old: str, new: str, *paths: str) -> dict[str, str | None]:
+        """Path -> new blob id (None: gone) of what differs between two trees."""
+        command = ["diff-tree", "-r", "-z", "--no-renames", "--raw", f"{old}^{{tree}}", f"{new}^{{tree}}"]
+        fields = self._run([*command, "--", *paths]).stdout.split(b"\0")
+        found: dict[str, str | None] = {}
+        for head, path in zip(fields[0::2], fields[1::2], strict=False):
+            oid = head.split()[3].decode("ascii")
+            found[path.decode("utf-8", "surrogateescape")] = None if oid == NULL else oid
+        return found
 
     def entries(self, revision: str, paths: Sequence[str]) -> dict[str, str]:
         """Path -> blob id of those that are there."""

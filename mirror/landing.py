@@ -76,11 +76,20 @@ def message(bank: SourceBank, report: Told) -> str:
     return f"mirror {bank_slug(bank.bank_id)}: {parts or 'side files'}\n"
 
 
-def make(repo: Repository, bank: SourceBank, tips: Tips, changes: list[Change], report: Told) -> str:
+def make(
+    repo: Repository,
+    bank: SourceBank,
+    tips: Tips,
+    changes: list[Change],
+    report: Told,
+    *,
+    carried: tuple[str, str] | None = None,
+) -> str:
     """The commit, on no branch yet.
 
     On the mirror's branch its parents are always both: the tip that people may have edited, and the default tip
     that this run judged. The tree is the default tip's with the regenerated folder, so merging it never conflicts.
+    ``carried``: (folder, commit) whose pages stay as they are where nothing changes them.
     """
     if tips.on_branch:
         parents = list(dict.fromkeys(tip for tip in (tips.branch, tips.also, tips.default) if tip))
@@ -93,6 +102,7 @@ def make(repo: Repository, bank: SourceBank, tips: Tips, changes: list[Change], 
         tree_of=tips.default,
         message=message(bank, report),
         slug=bank_slug(bank.bank_id),
+        carried=carried,
     )
 
 

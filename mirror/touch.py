@@ -25,10 +25,10 @@ from mirror.manifest import Entry
 from mirror.overlay import Pending
 from mirror.paths import BankFolder, bank_slug, wiki_path
 from mirror.plan import make as make_plan
-from mirror.refs import find_tips
+from mirror.refs import Tips, find_tips
 from mirror.source import SourceBank, SourceDocument, SourceFact
 from mirror.state import Wiki
-from mirror.sync import REPLANS, Options, Report, fill, read_base
+from mirror.sync import REPLANS, Options, Report, fill, sync
 from mirror.veil import Bank, Veiled
 
 
@@ -76,19 +76,35 @@ async def touch(
     repo = await asyncio.to_thread(Repository.find, start)
     options = Options(wiki=wiki, branch=True, default_branch=default_branch, offline=True)
     try:
-        bank = await source.bank()
-        with held(repo.common_dir, bank_slug(bank.bank_id)):
-            for _ in range(REPLANS):
-                report = await _once(source, bank, repo, touched, options)
-                if report is not None:
-                    return report
-        raise MirrorError(
-            f"the branch moved {REPLANS} times while the pages were written",
-            where=str(repo.top),
-            hint="no page was written; the next sync writes them",
-        )
+        for last in (False, True):
+            try:
+                return await _locked(source, repo, touched, options)
+            except _Diverged:
+                if last:
+                    raise
+                # Only a listing tells which side's page of every other document stands.
+                await sync(source, start, options)
+        raise AssertionError("not reached")
     finally:
         repo.close()
+
+
+class _Diverged(MirrorError):
+    """The default branch and the mirror's own went different ways in the wiki's folder."""
+
+
+async def _locked(source: Reader, repo: Repository, touched: Sequence[Touched], options: Options) -> Report:
+    bank = await source.bank()
+    with held(repo.common_dir, bank_slug(bank.bank_id)):
+        for _ in range(REPLANS):
+            report = await _once(source, bank, repo, touched, options)
+            if report is not None:
+                return report
+    raise MirrorError(
+        f"the branch moved {REPLANS} times while the pages were written",
+        where=str(repo.top),
+        hint="no page was written; the next sync writes them",
+    )
 
 
 async def _once(
@@ -97,7 +113,9 @@ async def _once(
     """One round; None when somebody moved the branch first."""
     folder = BankFolder(wiki_path(options.wiki), bank.bank_id)
     tips = await asyncio.to_thread(find_tips, repo, bank.bank_id, options)
-    wiki, base = await asyncio.to_thread(read_base, repo, folder, tips)
+    carried = await asyncio.to_thread(_carried, repo, folder, tips)
+    wiki = await asyncio.to_thread(state.read, repo, carried or tips.default, folder)
+    base = dict(wiki.entries)
     if wiki.header is None:
         raise NotBound(
             f"no wiki of bank {bank.bank_id!r} here yet", where=folder.root, hint="run `console mirror init`"
@@ -122,7 +140,8 @@ async def _once(
     own = {i: base[i] for i in snapshot.documents if i in base and named[i].sent is None}
     if any(entry.records or entry.retraction for entry in own.values()):
         rules = await asyncio.to_thread(policies.read, repo, tips.default, options.policies)
-        standing = await asyncio.to_thread(wishes.standing, repo, wiki, own)
+        judged = await asyncio.to_thread(state.read, repo, tips.default, folder) if carried else wiki
+        standing = await asyncio.to_thread(wishes.standing, repo, judged, own)
         plan = make_plan(
             [],
             own,
@@ -138,7 +157,8 @@ async def _once(
         base |= outcome.entries
         if outcome.sent:
             snapshot, gone = await _snapshot(source, named, texts)
-    pending = await asyncio.to_thread(_marks, repo, wiki, tips.branches, folder, named)
+    others = [tip for tip in (tips.default, *tips.branches) if tip is not None and tip != wiki.commit]
+    pending = await asyncio.to_thread(_marks, repo, wiki, others, folder, named)
     target = await export.build(
         _WithTexts(veiled, texts),
         bank,
@@ -153,13 +173,35 @@ async def _once(
     fill(report, target, [])
     changes = export.as_changes(target, wiki, attributes=False)
     report.files = len(changes)
-    if not await asyncio.to_thread(landing.needed, repo, folder, tips, wiki, changes):
+    if not changes:
         return report
-    commit = await asyncio.to_thread(landing.make, repo, bank, tips, changes, report)
+    commit = await asyncio.to_thread(
+        lambda: landing.make(
+            repo, bank, tips, changes, report, carried=(folder.root, carried) if carried else None
+        )
+    )
     if not await asyncio.to_thread(landing.here, repo, bank, tips, commit, changes):
         return None
     report.commit = report.tip = commit
     return report
+
+
+def _carried(repo: Repository, folder: BankFolder, tips: Tips) -> str | None:
+    """The tip of the mirror's branch whose pages stand; None where the default branch has them all. Raises _Diverged."""
+    if tips.branch is None or tips.branch == tips.default:
+        return None
+    if tips.also is not None:
+        raise _Diverged("the mirror's branch here and the remote's went different ways", where=tips.target)
+    if tips.default is None:
+        return tips.branch
+    common = repo.merge_base(tips.default, tips.branch)
+    if common == tips.branch:
+        return None
+    if common is not None and repo.entry(common, folder.root) == repo.entry(tips.default, folder.root):
+        return tips.branch
+    raise _Diverged(
+        "the default branch's wiki and the mirror's branch went different ways", where=folder.root
+    )
 
 
 async def _snapshot(

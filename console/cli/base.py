@@ -17,7 +17,6 @@ from console.settings import Settings, load_settings
 from console.text import one_line
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 Lazy = Mapping[str, tuple[str, str]]
 """Command name -> (``module:attribute``, the line that help shows without importing it)."""
 
@@ -31,7 +30,6 @@ class State:
     profile: str | None = None
     read_only: bool | None = None
     as_json: bool = False
-    as_jsonl: bool = False
     yes: bool = False
     _settings: Settings | None = field(default=None, repr=False)
 
@@ -72,18 +70,6 @@ def _remember(context: click.Context, option: click.Parameter, value: Any) -> No
         setattr(context.ensure_object(State), str(option.name), value)
 
 
-def jsonl_option(command: F) -> F:
-    """``--jsonl`` for a command whose answer is rows."""
-    return click.option(
-        "--jsonl",
-        "as_jsonl",
-        is_flag=True,
-        callback=_remember,
-        expose_value=False,
-        help="One JSON object a line, as they come.",
-    )(command)
-
-
 def with_globals(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the global options; what they say goes to :class:`State`, not to the function."""
     for option in reversed(_globals()):
@@ -110,8 +96,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        own = {name for parameter in self.params for name in parameter.opts}
-        self.params = [*self.params, *(p for p in _global_parameters() if not own & set(p.opts))]
+        self.params = [*self.params, *_global_parameters()]
 
 
 def _global_parameters() -> list[click.Parameter]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from console.cli.base import State, confirm, group, jsonl_option, note, pass_state
-from console.cli.bulk import bulk_options, each, read_ids
-from console.cli.options import all_option, check_span, moment_type, page_options, tag_options
+from console.cli.base import State, confirm, group, note, pass_state
+from console.cli.options import moment_type, page_options, tag_options
 from console.cli.output import (
     Column,
     count,
@@ -25,24 +23,13 @@ from console.cli.output import (
     print_table,
     styled,
 )
-from console.cli.rows import show_listing
 from console.memory.errors import NotFound
 from console.memory.models import Document, DocumentQuery
 from console.memory.store import MemoryStore
 from console.text import neutralise
 
 
-@group(
-    "documents",
-    default="list",
-    help="The texts that were retained.",
-    lazy={
-        "history": ("console.cli.document_work:history", "What was done to a document in the background."),
-        "reprocess": ("console.cli.document_work:reprocess", "Extract the facts of a document anew."),
-        "chunk": ("console.cli.document_work:chunk", "One chunk by the id that recall gives."),
-        "upload": ("console.cli.document_work:upload", "Let the server turn files into text and retain it."),
-    },
-)
+@group("documents", default="list", help="The texts that were retained.")
 def documents() -> None: ...
 
 
@@ -54,25 +41,14 @@ def documents() -> None: ...
 )
 @click.option("--since", "start_date", type=moment_type(), help="From this time on.")
 @click.option("--until", "end_date", type=moment_type(), help="Before this time.")
-@click.option("--changed-since", type=moment_type(), help="Only those changed from this time on, as in 2d.")
 @page_options(100)
-@all_option
-@jsonl_option
 @pass_state
-def list_(state: State, changed_since: str | None, every: bool, **filters: Any) -> None:
+def list_(state: State, **filters: Any) -> None:
     """The documents of the bank, newest first."""
-    if changed_since is not None:
-        if filters["time_field"] or filters["start_date"]:
-            raise click.UsageError(
-                "--changed-since stands for --time-field updated_at --since: give one of them"
-            )
-        filters |= {"time_field": "updated_at", "start_date": changed_since}
-    check_span(filters["start_date"], filters["end_date"], ("--since", "--until"))
     query = DocumentQuery(**filters)
-    page = show_listing(
-        state, lambda store, asked: store.list_documents(state.settings.bank, asked), query, every
-    )
-    if page is None:
+    page = state.with_store(lambda store: store.list_documents(state.settings.bank, query))
+    if state.as_json:
+        print_json(page_json(page))
         return
     print_table(
         [
@@ -95,7 +71,7 @@ def list_(state: State, changed_since: str | None, every: bool, **filters: Any) 
             for d in page.items
         ],
     )
-    print_range(page, "documents", more=f"--offset {page.offset + len(page.items)} or --all shows more")
+    print_range(page, "documents", more=f"--offset {page.offset + len(page.items)} shows more")
 
 
 @documents.command("get")
@@ -200,51 +176,14 @@ def tags(
         note("no tags")
 
 
-@documents.command("retag")
-@click.argument("document_ids", nargs=-1, required=True, metavar="ID... | -")
-@click.option("--add", multiple=True, metavar="TAG", help="Add this one; may be repeated.")
-@click.option("--remove", multiple=True, metavar="TAG", help="Remove this one; may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Only say which tags each would have.")
-@bulk_options
-@pass_state
-def retag(
-    state: State,
-    document_ids: tuple[str, ...],
-    add: tuple[str, ...],
-    remove: tuple[str, ...],
-    dry_run: bool,
-    failed: Path | None,
-) -> None:
-    """Add and remove tags of many documents; - reads ids or lines of a listing. The rest of their tags stays."""
-    if not (add or remove):
-        raise click.UsageError("give --add or --remove")
-    if {*add} & {*remove}:
-        raise click.UsageError(f"{min({*add} & {*remove})!r} is to be added and removed")
-    if any(not tag.strip() for tag in add):
-        raise click.UsageError("a tag is empty")
-
-    async def work(store: MemoryStore, name: str) -> dict[str, list[str]]:
-        found = set((await store.get_document(state.settings.bank, name)).tags)
-        wanted = (found | {*add}) - {*remove}
-        if wanted != found and not dry_run:  # a set that stays the same would only move updated_at
-            await store.set_document_tags(state.settings.bank, name, sorted(wanted))
-        return {"tags": sorted(wanted)}
-
-    each(state, read_ids(document_ids), work, "would be retagged" if dry_run else "retagged", failed)
-
-
 @documents.command("delete")
-@click.argument("document_ids", nargs=-1, required=True, metavar="ID... | -")
+@click.argument("document_ids", nargs=-1, required=True, metavar="ID...")
 @click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@bulk_options
 @pass_state
-def delete(state: State, document_ids: tuple[str, ...], dry_run: bool, failed: Path | None) -> None:
-    """Delete documents with all their memories. There is no undo.
-
-    - reads ids or the lines of `console documents list --jsonl` from standard input; it needs --yes or --dry-run.
-    """
+def delete(state: State, document_ids: tuple[str, ...], dry_run: bool) -> None:
+    """Delete documents with all their memories. There is no undo."""
     bank = state.settings.bank
-    wanted = tuple(read_ids(document_ids))
+    wanted = tuple(dict.fromkeys(document_ids))
 
     async def look(store: MemoryStore) -> list[Document]:
         # All of them before the first is deleted: a wrong id must not leave half of the work done.
@@ -262,13 +201,6 @@ def delete(state: State, document_ids: tuple[str, ...], dry_run: bool, failed: P
             note(f"would delete {what} from bank {bank!r}")
         return
     confirm(state, f"delete {what} from bank {bank!r}")
-    if failed is not None or state.as_jsonl:
-
-        async def one(store: MemoryStore, name: str) -> dict[str, int]:
-            return {"memory_units_deleted": await store.delete_document(bank, name)}
-
-        each(state, wanted, one, "deleted", failed)
-        return
 
     async def work(store: MemoryStore) -> int:
         gone = 0

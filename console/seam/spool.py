@@ -143,13 +143,16 @@ class Spool:
         error: str = "",
         operations: Sequence[str] = (),
         documents: Sequence[str] | None = None,
+        bank: str | None = None,
         page: int | None = None,
         due: float | None = None,
         attempted: bool = False,
     ) -> None:
-        """What became of a write."""
+        """What became of a write; ``bank`` where the answer named another than the request (an alias)."""
         await self._ask(
-            lambda db: _settle(db, row, state, status, error, operations, documents, page, due, attempted)
+            lambda db: _settle(
+                db, row, state, status, error, operations, documents, bank, page, due, attempted
+            )
         )
 
     async def page(self, row: int, page: int) -> None:
@@ -341,6 +344,7 @@ def _settle(
     error: str,
     operations: Sequence[str],
     documents: Sequence[str] | None,
+    bank: str | None,
     page: int | None,
     due: float | None,
     attempted: bool,
@@ -353,7 +357,7 @@ def _settle(
     if documents is not None:
         sets.append("documents = ?")
         values.append(json.dumps(list(documents)))
-    for name, value in (("page", page), ("due", due)):
+    for name, value in (("bank", bank), ("page", page), ("due", due)):
         if value is not None:
             sets.append(f"{name} = ?")
             values.append(value)

@@ -161,15 +161,22 @@ def _mcp(method: str, target: bytes, content_type: str, body: bytes, bank: str) 
     )
 
 
+def arguments_of(body: bytes) -> Mapping[str, Any]:
+    """The arguments of an MCP call; {} for anything else."""
+    value = _json(body)
+    params = value.get("params") if isinstance(value, dict) and value.get("method") == "tools/call" else None
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    return arguments if isinstance(arguments, dict) else {}
+
+
 def items_of(body: bytes) -> list[Item]:
     """The items of a retain's body, or of an MCP retain's; [] where it is none that a bank would take."""
     value = _json(body)
     if not isinstance(value, dict):
         return []
     if value.get("method") == "tools/call":
-        params = value.get("params")
-        arguments = params.get("arguments") if isinstance(params, dict) else None
-        rows: Any = [{"context": "general", **arguments}] if isinstance(arguments, dict) else []
+        arguments = arguments_of(body)
+        rows: Any = [{"context": "general", **arguments}] if arguments else []
     else:
         rows = value.get("items")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

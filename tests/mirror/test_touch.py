@@ -155,3 +155,56 @@ async def test_the_label_of_a_document_that_nobody_wrote_again_stays(repo: Repo,
     bank.docs["session/1"] = replace(bank.docs["session/1"], tags=("later",))
     await touched(bank, repo, Touched("session/1"))
     assert "codex" in repo.show(page(bank, "session/1"), BRANCH).decode()
+
+
+async def test_one_document_after_another_keeps_the_pages_before_it(repo: Repo, bank: FakeBank) -> None:
+    await first(bank, repo)
+    for number in (7, 8, 9):
+        bank.retain(f"session/{number}", f"The queue is called orders {number}.\n")
+        report = await touched(bank, repo, f"session/{number}")
+        assert (report.added, report.restored) == (1, 0)
+    bank.retain("session/8", "The queue is called jobs.\n")
+    report = await touched(bank, repo, "session/8")
+    assert (report.changed, report.restored) == (1, 0)
+    tree = repo.tree(f"{BRANCH}:wiki/demo")
+    assert (await whole(bank, repo)).commit is None
+    assert repo.tree(f"{BRANCH}:wiki/demo") == tree
+
+
+async def test_what_else_the_default_branch_got_is_kept(repo: Repo, bank: FakeBank) -> None:
+    await first(bank, repo)
+    bank.retain("session/7", "The queue is called orders.\n")
+    await touched(bank, repo, "session/7")
+    repo.write("src/new.py", "x = 1\n")
+    repo.commit_all("work goes on")
+    bank.retain("session/8", "The queue is called jobs.\n")
+    await touched(bank, repo, "session/8")
+    assert repo.show("src/new.py", BRANCH) == b"x = 1\n"
+    assert b"orders" in repo.show(page(bank, "session/7"), BRANCH)
+    assert repo.git("diff", "--name-only", "main", "mirror/demo", "--", ":!wiki") == ""
+
+
+async def test_where_both_branches_changed_the_wiki_the_whole_bank_is_looked_at(
+    repo: Repo, bank: FakeBank
+) -> None:
+    await first(bank, repo)
+    bank.retain("session/7", "The queue is called orders.\n")
+    await touched(bank, repo, "session/7")
+    bank.retain("session/8", "The queue is called jobs.\n")
+    await sync(bank, repo.path, Options())  # on the default branch, both documents
+    bank.retain("session/9", "The queue is called mails.\n")
+    await touched(bank, repo, "session/9")
+    for number, word in ((7, b"orders"), (8, b"jobs"), (9, b"mails")):
+        assert word in repo.show(page(bank, f"session/{number}"), BRANCH)
+    assert (await whole(bank, repo)).commit is None
+
+
+async def test_after_the_merge_the_pages_go_on_from_the_default_branch(repo: Repo, bank: FakeBank) -> None:
+    await first(bank, repo)
+    bank.retain("session/7", "The queue is called orders.\n")
+    await touched(bank, repo, "session/7")
+    repo.git("merge", "-q", "--no-ff", "-m", "what agents learned", "mirror/demo")
+    bank.retain("session/8", "The queue is called jobs.\n")
+    report = await touched(bank, repo, "session/8")
+    assert (report.added, report.restored) == (1, 0)
+    assert b"orders" in repo.show(page(bank, "session/7"), BRANCH)

@@ -1,1 +1,0 @@
-"""What a harness runs at its events. Standard library only."""
