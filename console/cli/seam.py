@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import platformdirs
 
 from console.cli.base import State, confirm, group, note, pass_state
 from console.cli.output import Column, count, moment, number, out, print_json, print_table
+from console.seam.errors import SeamError
 from console.seam.spool import OPEN, STATES, Row, answer_rows, rows_of
 from console.settings import APP
 
@@ -75,6 +78,9 @@ def run(
     if settings.read_only:
         raise click.UsageError("a seam passes writes on: leave out --read-only")
     own = os.environ.get("CONSOLE_SEAM_TOKEN") or None
+    embedded = settings.address.kind == "sqlite"
+    if embedded and not own:
+        own = own_token(spool_path(spool))
     if not _loopback(host) and not own:
         raise click.UsageError(
             f"{host} can be reached from other machines: set CONSOLE_SEAM_TOKEN to the token that clients must show"
@@ -96,23 +102,67 @@ def run(
 
     def ready() -> None:
         note(f"{address} -> {settings.store}; point a harness at {address}/src/NAME; ctrl-c ends it")
+        if embedded:
+            note("harnesses need a token: `console seam token` prints it")
 
     serve(plan, ready=ready)
 
 
 def _backend(state: State) -> Any:
-    address = state.settings.address
-    if address.kind != "http":
-        raise click.UsageError("the seam needs a server to pass on to: --store http://HOST or https://HOST")
-    from console.seam.upstream import Upstream
+    settings = state.settings
+    if settings.address.kind == "http":
+        from console.seam.upstream import Upstream
 
-    return lambda: Upstream(address.location)
+        return lambda: Upstream(settings.address.location)
+    if settings.address.kind == "sqlite":
+        from console.seam.embedded import Embedded
+        from console.stores import open_store
+
+        return lambda: Embedded(open_store(settings))
+    raise click.UsageError("a wiki takes no writes: --store http://HOST, https://HOST or sqlite:PATH")
 
 
 def _store(address: Any, token: str | None) -> Any:
+    if address.kind == "sqlite":
+        from console.memory.embedded import EmbeddedStore
+
+        return EmbeddedStore(address.path)
     from console.memory.hindsight import HindsightStore
 
     return HindsightStore(address.location, token=token)
+
+
+def own_token(spool: Path) -> str:
+    """The token that clients of an embedded bank must show: made once, beside the spool, for its owner's eyes only."""
+    path = spool.parent / "token"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):
+            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(made, "w", encoding="ascii", newline="\n") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+        found = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SeamError(
+            "the seam's token cannot be read or made",
+            where=str(path),
+            hint=getattr(error, "strerror", None) or "remove the file; a new one is made",
+        ) from error
+    if not found:
+        raise SeamError("the seam's token is empty", where=str(path), hint="remove it; a new one is made")
+    return found
+
+
+@seam.command("token")
+@_SPOOL
+@pass_state
+def token_(state: State, spool: Path | None) -> None:
+    """Print the token that harnesses show a seam over the embedded bank."""
+    found = os.environ.get("CONSOLE_SEAM_TOKEN") or own_token(spool_path(spool))
+    if state.as_json:
+        print_json({"token": found})
+    else:
+        out(found)
 
 
 def _loopback(host: str) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from console.bridge import StoreSource
 from console.memory.errors import NotFound, StoreError
-from console.memory.store import MemoryStore
+from console.memory.store import Capability, MemoryStore
 from console.seam.delivery import log
 from console.seam.errors import SpoolError
 from console.seam.replay import find_text
@@ -236,7 +236,9 @@ class _Operation:
 
 
 async def _operation(store: MemoryStore, bank: str, operation_id: str) -> _Operation:
-    """How far an operation is; one that the bank no longer knows has ended."""
+    """How far an operation is; one that the bank no longer knows has ended, and a store without any has done it."""
+    if Capability.OPERATIONS not in store.capabilities:
+        return _Operation("completed")
     try:
         found = await store.get_operation(bank, operation_id)
     except NotFound:
