@@ -208,7 +208,7 @@ class Http:
                 again = broken.unsent or (repeat is Repeat.ALWAYS and not broken.slow)
             else:
                 if answer.status < 300:
-                    self._refuse_ignored(answer, query, body)
+                    self._refuse_ignored(answer, query, body, writes)
                     return replace(answer, writes=writes)
                 asked = retry_after(answer.headers)
                 failure = self._redacted(
@@ -297,7 +297,7 @@ class Http:
         return error
 
     @staticmethod
-    def _refuse_ignored(answer: Answer, query: list[tuple[str, str]], body: Any) -> None:
+    def _refuse_ignored(answer: Answer, query: list[tuple[str, str]], body: Any, writes: bool) -> None:
         """The server answers 200 and names what it ignored: a filter that was ignored is not believed."""
         ignored = {name.strip() for name in answer.headers.get("x-ignored-params", "").split(",")} - {""}
         sent = {name for name, _ in query} | (set(body) if isinstance(body, dict) else set())
@@ -305,7 +305,9 @@ class Http:
             raise Unsupported(
                 f"the server ignores {', '.join(sorted(ignored & sent))}",
                 where=answer.where,
-                hint="it is older than 1.1; leave that out or update the server",
+                hint="everything else was carried out: look at what is stored"
+                if writes
+                else "this version does not know it; leave it out or update the server",
             )
 
 

@@ -81,6 +81,11 @@ class HindsightStore:
         return str(self._http.address)
 
     @property
+    def http(self) -> Http:
+        """The connection itself, for operations that are not of the protocol."""
+        return self._http
+
+    @property
     def capabilities(self) -> frozenset[Capability]:
         """Everything, until ``version()`` has heard that a feature is switched off."""
         return self._capabilities
