@@ -79,7 +79,10 @@ def find(operations: Iterable[Operation], method: str, path: str) -> Operation |
 
 def _pattern(template: str) -> re.Pattern[str]:
     parts = re.split(r"(\{[^}]*\})", template)
-    return re.compile("".join("[^/]+" if part.startswith("{") else re.escape(part) for part in parts))
+    fits = {"{key}": ".+"}  # a file's key is the one name that spans segments
+    return re.compile(
+        "".join(fits.get(part, "[^/]+") if part.startswith("{") else re.escape(part) for part in parts)
+    )
 
 
 def _operation(document: Mapping[str, Any], method: str, path: str, body: Mapping[str, Any]) -> Operation:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ import msgspec
 from click.shell_completion import CompletionItem
 
 from console.api import cache
+from console.api.form import form
 from console.api.request import Target, destroys, fill, names
 from console.api.spec import METHODS, Operation, find
 from console.cli.base import Refused, State, check_text, command, confirm, note, pass_state
@@ -187,28 +187,13 @@ def _read_json(source: str) -> Any:
 
 
 def _form(upload: tuple[str, ...], fields: Any) -> tuple[str, bytes]:
-    """A multipart body. A file's name is sent without its folder."""
-    boundary = secrets.token_hex(16)
-    parts: list[bytes] = []
-    for name, value in (fields or {}).items():
-        parts.append(_part(boundary, name, None, str(value).encode()))
+    files: list[tuple[str, str, bytes]] = []
     for name, file in _repeated(upload, "--upload"):
         try:
-            data = Path(file).read_bytes()
+            files.append((name, Path(file).name, Path(file).read_bytes()))
         except OSError as error:
             raise click.UsageError(f"--upload {file} cannot be read, {error.strerror}") from error
-        parts.append(_part(boundary, name, Path(file).name, data))
-    return f"multipart/form-data; boundary={boundary}", b"".join(parts) + f"--{boundary}--\r\n".encode()
-
-
-def _part(boundary: str, name: str, filename: str | None, data: bytes) -> bytes:
-    quoted = [
-        text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A") for text in (name, filename or "")
-    ]
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{quoted[0]}"'
-    if filename is not None:
-        head += f'; filename="{quoted[1]}"\r\nContent-Type: application/octet-stream'
-    return head.encode("utf-8", "surrogateescape") + b"\r\n\r\n" + data + b"\r\n"
+    return form({name: str(value) for name, value in (fields or {}).items()}, files)
 
 
 def _send(

@@ -28,7 +28,15 @@ from console.memory.models import BankStats
     "banks",
     default="list",
     help="List, create, inspect, transfer and delete banks.",
-    lazy={"transfer": ("console.cli.transfer:transfer", "Copy a bank from one store into another.")},
+    lazy={
+        "transfer": ("console.cli.transfer:transfer", "Copy a bank from one store into another."),
+        "config": ("console.cli.bank_settings:config", "A bank's configuration: show, set, reset."),
+        "edit": ("console.cli.bank_settings:edit", "Change a bank's name or settings."),
+        "aliases": ("console.cli.bank_settings:aliases", "Other names under which a bank answers."),
+        "activity": ("console.cli.bank_settings:activity", "How many memories came in when."),
+        "clear": ("console.cli.bank_settings:clear", "Delete what is in a bank and keep the bank."),
+        "llm": ("console.cli.bank_settings:llm", "Ask the server to try the models of a bank."),
+    },
 )
 def banks() -> None: ...
 

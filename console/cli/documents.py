@@ -29,7 +29,17 @@ from console.memory.store import MemoryStore
 from console.text import neutralise
 
 
-@group("documents", default="list", help="The texts that were retained.")
+@group(
+    "documents",
+    default="list",
+    help="The texts that were retained.",
+    lazy={
+        "history": ("console.cli.document_work:history", "What was done to a document in the background."),
+        "reprocess": ("console.cli.document_work:reprocess", "Extract the facts of a document anew."),
+        "chunk": ("console.cli.document_work:chunk", "One chunk by the id that recall gives."),
+        "upload": ("console.cli.document_work:upload", "Let the server turn files into text and retain it."),
+    },
+)
 def documents() -> None: ...
 
 

@@ -27,7 +27,15 @@ from console.text import neutralise, wrap
 _INVALIDATED = "invalidated"
 
 
-@group("memories", default="list", help="The facts in a bank: list, edit, take back, restore.")
+@group(
+    "memories",
+    default="list",
+    help="The facts in a bank: list, edit, take back, restore.",
+    lazy={
+        "history": ("console.cli.memory_work:history", "How an observation changed."),
+        "extract": ("console.cli.memory_work:extract", "Which facts a text would give, without storing any."),
+    },
+)
 def memories() -> None: ...
 
 
@@ -39,10 +47,16 @@ def memories() -> None: ...
 )
 @click.option("--document", "document_id", metavar="ID", help="Only of this document.")
 @click.option("--entity", "entity_id", metavar="ID", help="Only about this entity.")
+@click.option(
+    "--consolidation",
+    "consolidation_state",
+    type=click.Choice(("failed", "pending", "done")),
+    help="Only those in this state of it.",
+)
 @tag_options("any")
 @click.option(
     "--time-field",
-    type=click.Choice(("created_at", "updated_at", "mentioned_at", "occurred_start")),
+    type=click.Choice(("created_at", "updated_at", "mentioned_at", "occurred_start", "occurred_end")),
     help="What --since and --until mean.",
 )
 @click.option("--since", "start_date", type=moment_type(), help="From this time on.")

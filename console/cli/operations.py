@@ -17,19 +17,41 @@ from console.cli.output import (
     print_range,
     print_table,
 )
+from console.cli.served import Query, listing, show_rows
 from console.memory.models import Operation
 
 
-@group("operations", default="list", help="Background work of a store.")
+@group(
+    "operations",
+    default="list",
+    help="Background work of a store.",
+    lazy={
+        "retry": ("console.cli.operation_work:retry", "Queue a failed or cancelled operation again."),
+        "cancel": ("console.cli.operation_work:cancel", "Stop an operation that has not begun."),
+        "delete": ("console.cli.operation_work:delete", "Delete the row of an operation that has ended."),
+    },
+)
 def operations() -> None: ...
 
 
 @operations.command("list")
 @click.option("--status", metavar="NAME", help="pending, processing, completed, failed or cancelled.")
+@click.option("--type", "kind", metavar="NAME", help="retain, consolidation, export_documents and so on.")
+@click.option("--no-parents", is_flag=True, help="Without those that only hold others together.")
 @page_options(20)
 @pass_state
-def list_(state: State, status: str | None, limit: int, offset: int) -> None:
+def list_(
+    state: State, status: str | None, kind: str | None, no_parents: bool, limit: int, offset: int
+) -> None:
     """The operations of the bank, newest first."""
+    if kind is not None or no_parents:
+        _list_served(
+            state,
+            [("status", status), ("type", kind), ("exclude_parents", no_parents or None)],
+            limit,
+            offset,
+        )
+        return
     page = state.with_store(
         lambda store: store.list_operations(state.settings.bank, status=status, limit=limit, offset=offset)
     )
@@ -60,6 +82,22 @@ def list_(state: State, status: str | None, limit: int, offset: int) -> None:
         ],
     )
     print_range(page, "operations", more=f"--offset {page.offset + len(page.items)} shows more")
+
+
+def _list_served(state: State, query: Query, limit: int, offset: int) -> None:
+    """With the filters that only a server has: its own rows."""
+    page = listing(
+        state, "/operations", key="operations", query=query, limit=limit, offset=offset, every=False, most=100
+    )
+    columns = [
+        (Column("OPERATION"), "id"),
+        (Column("TYPE", extra=True), "task_type"),
+        (Column("STATUS"), "status"),
+        (Column("DOCUMENT", gives=True, extra=True), "document_id"),
+        (Column("CREATED", extra=True), "created_at"),
+        (Column("ERROR", gives=True, extra=True), "error_message"),
+    ]
+    show_rows(state, page, columns, "operations", key="operations")
 
 
 @operations.command("get")
