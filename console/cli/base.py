@@ -96,7 +96,8 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params = [*self.params, *_global_parameters()]
+        own = {name for parameter in self.params for name in parameter.opts}
+        self.params = [*self.params, *(p for p in _global_parameters() if not own & set(p.opts))]
 
 
 def _global_parameters() -> list[click.Parameter]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from console.cli.base import State, confirm, group, note, pass_state
-from console.cli.options import moment_type, page_options, tag_options
+from console.cli.options import check_span, moment_type, page_options, tag_options
 from console.cli.output import (
     Column,
     count,
@@ -51,10 +51,18 @@ def documents() -> None: ...
 )
 @click.option("--since", "start_date", type=moment_type(), help="From this time on.")
 @click.option("--until", "end_date", type=moment_type(), help="Before this time.")
+@click.option("--changed-since", type=moment_type(), help="Only those changed from this time on, as in 2d.")
 @page_options(100)
 @pass_state
-def list_(state: State, **filters: Any) -> None:
+def list_(state: State, changed_since: str | None, **filters: Any) -> None:
     """The documents of the bank, newest first."""
+    if changed_since is not None:
+        if filters["time_field"] or filters["start_date"]:
+            raise click.UsageError(
+                "--changed-since stands for --time-field updated_at --since: give one of them"
+            )
+        filters |= {"time_field": "updated_at", "start_date": changed_since}
+    check_span(filters["start_date"], filters["end_date"], ("--since", "--until"))
     query = DocumentQuery(**filters)
     page = state.with_store(lambda store: store.list_documents(state.settings.bank, query))
     if state.as_json:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from console.cli.base import State, group, note, pass_state
-from console.cli.options import FACT_TYPES, moment_type, page_options, tag_options
+from console.cli.options import FACT_TYPES, check_span, moment_type, page_options, tag_options
 from console.cli.output import (
     Column,
     mapping_words,
@@ -65,6 +65,7 @@ def memories() -> None: ...
 @pass_state
 def list_(state: State, state_: str, **filters: Any) -> None:
     """The facts of the bank, mentioned last first. Taken-back ones: --state invalidated."""
+    check_span(filters["start_date"], filters["end_date"], ("--since", "--until"))
     query = MemoryQuery(state=state_, **filters)
     page = state.with_store(lambda store: store.list_memories(state.settings.bank, query))
     if state.as_json:

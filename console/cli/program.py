@@ -39,6 +39,7 @@ _COMMANDS = {
     "operations": ("console.cli.operations:operations", "Background work of a store."),
     "seam": ("console.cli.seam:seam", "The endpoint that harnesses point at: journaled and mirrored."),
     "mirror": ("console.cli.mirror:mirror", "The wiki: a bank's documents as pages in a git repository."),
+    "probe": ("console.cli.probe:probe", "Saved queries with what they should find."),
     "api": ("console.cli.api:api", "Any operation of a Hindsight server."),
     "settings": ("console.cli.settings:settings", "Every setting and where it comes from."),
     "doctor": ("console.cli.doctor:doctor", "Check the store, the bank, git and the settings."),

@@ -188,6 +188,11 @@ class RecallRequest(Model, frozen=True, kw_only=True):
     include_chunks: bool = False
     include_entities: bool = False
     include_source_facts: bool = False
+    chunks_max_tokens: int | None = None
+    """None: what the server thinks right, for this and those below."""
+    entities_max_tokens: int | None = None
+    source_facts_max_tokens: int | None = None
+    source_facts_max_tokens_per_observation: int | None = None
     trace: bool = False
 
 
@@ -224,10 +229,19 @@ class ReflectRequest(Model, frozen=True, kw_only=True):
     max_tokens: int = 4096
     tags: tuple[str, ...] = ()
     tags_match: str = "any"
+    tag_groups: tuple[Any, ...] = ()
     fact_types: tuple[str, ...] = ()
     response_schema: Mapping[str, Any] | None = None
     include_facts: bool = True
     include_tool_calls: bool = False
+    tool_call_outputs: bool = True
+    """With ``include_tool_calls``: also what each tool answered."""
+    apply_all_directives: bool = False
+    exclude_mental_models: bool = False
+    exclude_mental_model_ids: tuple[str, ...] = ()
+    observations_max_tokens: int | None = None
+    """How much of the observations the model reads; None: the server's own measure."""
+    observations_include_entities: bool | None = None
 
 
 class BasedOn(Model, frozen=True, kw_only=True):

@@ -60,7 +60,7 @@ def test_recall_takes_all_that_a_request_has(story: Console) -> None:
 
 def test_a_trace_says_which_arm_found_what(story: Console) -> None:
     out = story("recall", "port", "--trace").out
-    assert re.search(r"\nTrace\n  \S.*: \d+ found", out)
+    assert re.search(r"\nTrace\nARM +FOUND +IN ANSWER +TIME\n\S+ +\d+ +\d+", out)
     assert "result 1" in out
 
 

@@ -39,6 +39,7 @@ def reflect(db: sqlite3.Connection, bank_id: str, request: ReflectRequest) -> Re
             max_tokens=request.max_tokens,
             tags=request.tags,
             tags_match=request.tags_match,
+            tag_groups=request.tag_groups,
         ),
     )
     quoted = _distinct(found.results)[: _MOST[request.budget]]

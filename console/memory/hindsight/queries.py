@@ -30,9 +30,14 @@ def recall_body(request: RecallRequest) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
         "trace": request.trace,
         "include": {
-            "entities": {} if request.include_entities else None,
-            "chunks": {} if request.include_chunks else None,
-            "source_facts": {} if request.include_source_facts else None,
+            "entities": _sized(max_tokens=request.entities_max_tokens) if request.include_entities else None,
+            "chunks": _sized(max_tokens=request.chunks_max_tokens) if request.include_chunks else None,
+            "source_facts": _sized(
+                max_tokens=request.source_facts_max_tokens,
+                max_tokens_per_observation=request.source_facts_max_tokens_per_observation,
+            )
+            if request.include_source_facts
+            else None,
         },
     }
     if request.types:
@@ -50,6 +55,10 @@ def recall_body(request: RecallRequest) -> dict[str, Any]:
     return body
 
 
+def _sized(**sizes: int | None) -> dict[str, int]:
+    return {name: size for name, size in sizes.items() if size is not None}
+
+
 async def recall(http: Http, bank_id: str, request: RecallRequest) -> RecallResponse:
     check_bank(bank_id)
     answer = await http.call(
@@ -63,12 +72,31 @@ async def recall(http: Http, bank_id: str, request: RecallRequest) -> RecallResp
     return answer.decode(WireRecall).model()
 
 
+def reflect_options(request: ReflectRequest) -> dict[str, Any]:
+    """What is only sent where it is asked for: an older server need not know it."""
+    if request.tags and request.tag_groups:
+        raise InvalidInput("tags and tag_groups exclude each other", hint="use one of them")
+    body: dict[str, Any] = {}
+    if request.tag_groups:
+        body["tag_groups"] = list(request.tag_groups)
+    for name in ("apply_all_directives", "exclude_mental_models"):
+        if getattr(request, name):
+            body[name] = True
+    if request.exclude_mental_model_ids:
+        body["exclude_mental_model_ids"] = list(request.exclude_mental_model_ids)
+    if request.observations_max_tokens is not None:
+        body["reflect_search_observations_max_tokens"] = request.observations_max_tokens
+    if request.observations_include_entities is not None:
+        body["reflect_search_observations_include_entities"] = request.observations_include_entities
+    return body
+
+
 async def reflect(http: Http, bank_id: str, request: ReflectRequest) -> ReflectResponse:
     check_bank(bank_id)
     _check_query(request.query)
     include: dict[str, Any] = {
         "facts": {} if request.include_facts else None,
-        "tool_calls": {} if request.include_tool_calls else None,
+        "tool_calls": {"output": request.tool_call_outputs} if request.include_tool_calls else None,
     }
     body: dict[str, Any] = {
         "query": request.query,
@@ -82,6 +110,7 @@ async def reflect(http: Http, bank_id: str, request: ReflectRequest) -> ReflectR
         body["fact_types"] = list(request.fact_types)
     if request.response_schema is not None:
         body["response_schema"] = dict(request.response_schema)
+    body |= reflect_options(request)
     answer = await http.call(
         "POST",
         bank_path(bank_id, "reflect"),
