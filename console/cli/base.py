@@ -17,6 +17,7 @@ from console.settings import Settings, load_settings
 from console.text import one_line
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 Lazy = Mapping[str, tuple[str, str]]
 """Command name -> (``module:attribute``, the line that help shows without importing it)."""
 
@@ -30,6 +31,7 @@ class State:
     profile: str | None = None
     read_only: bool | None = None
     as_json: bool = False
+    as_jsonl: bool = False
     yes: bool = False
     _settings: Settings | None = field(default=None, repr=False)
 
@@ -68,6 +70,18 @@ def note(line: str) -> None:
 def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
     if value is not None and value is not False:
         setattr(context.ensure_object(State), str(option.name), value)
+
+
+def jsonl_option(command: F) -> F:
+    """``--jsonl`` for a command whose answer is rows."""
+    return click.option(
+        "--jsonl",
+        "as_jsonl",
+        is_flag=True,
+        callback=_remember,
+        expose_value=False,
+        help="One JSON object a line, as they come.",
+    )(command)
 
 
 def with_globals(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from console.cli.base import State, confirm, group, note, pass_state
-from console.cli.options import check_span, moment_type, page_options, tag_options
+from console.cli.base import State, confirm, group, jsonl_option, note, pass_state
+from console.cli.bulk import bulk_options, each, read_ids
+from console.cli.options import all_option, check_span, moment_type, page_options, tag_options
 from console.cli.output import (
     Column,
     count,
@@ -23,6 +25,7 @@ from console.cli.output import (
     print_table,
     styled,
 )
+from console.cli.rows import show_listing
 from console.memory.errors import NotFound
 from console.memory.models import Document, DocumentQuery
 from console.memory.store import MemoryStore
@@ -53,8 +56,10 @@ def documents() -> None: ...
 @click.option("--until", "end_date", type=moment_type(), help="Before this time.")
 @click.option("--changed-since", type=moment_type(), help="Only those changed from this time on, as in 2d.")
 @page_options(100)
+@all_option
+@jsonl_option
 @pass_state
-def list_(state: State, changed_since: str | None, **filters: Any) -> None:
+def list_(state: State, changed_since: str | None, every: bool, **filters: Any) -> None:
     """The documents of the bank, newest first."""
     if changed_since is not None:
         if filters["time_field"] or filters["start_date"]:
@@ -64,9 +69,10 @@ def list_(state: State, changed_since: str | None, **filters: Any) -> None:
         filters |= {"time_field": "updated_at", "start_date": changed_since}
     check_span(filters["start_date"], filters["end_date"], ("--since", "--until"))
     query = DocumentQuery(**filters)
-    page = state.with_store(lambda store: store.list_documents(state.settings.bank, query))
-    if state.as_json:
-        print_json(page_json(page))
+    page = show_listing(
+        state, lambda store, asked: store.list_documents(state.settings.bank, asked), query, every
+    )
+    if page is None:
         return
     print_table(
         [
@@ -89,7 +95,7 @@ def list_(state: State, changed_since: str | None, **filters: Any) -> None:
             for d in page.items
         ],
     )
-    print_range(page, "documents", more=f"--offset {page.offset + len(page.items)} shows more")
+    print_range(page, "documents", more=f"--offset {page.offset + len(page.items)} or --all shows more")
 
 
 @documents.command("get")
@@ -194,14 +200,51 @@ def tags(
         note("no tags")
 
 
-@documents.command("delete")
-@click.argument("document_ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@documents.command("retag")
+@click.argument("document_ids", nargs=-1, required=True, metavar="ID... | -")
+@click.option("--add", multiple=True, metavar="TAG", help="Add this one; may be repeated.")
+@click.option("--remove", multiple=True, metavar="TAG", help="Remove this one; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Only say which tags each would have.")
+@bulk_options
 @pass_state
-def delete(state: State, document_ids: tuple[str, ...], dry_run: bool) -> None:
-    """Delete documents with all their memories. There is no undo."""
+def retag(
+    state: State,
+    document_ids: tuple[str, ...],
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    dry_run: bool,
+    failed: Path | None,
+) -> None:
+    """Add and remove tags of many documents; - reads ids or lines of a listing. The rest of their tags stays."""
+    if not (add or remove):
+        raise click.UsageError("give --add or --remove")
+    if {*add} & {*remove}:
+        raise click.UsageError(f"{min({*add} & {*remove})!r} is to be added and removed")
+    if any(not tag.strip() for tag in add):
+        raise click.UsageError("a tag is empty")
+
+    async def work(store: MemoryStore, name: str) -> dict[str, list[str]]:
+        found = set((await store.get_document(state.settings.bank, name)).tags)
+        wanted = (found | {*add}) - {*remove}
+        if wanted != found and not dry_run:  # a set that stays the same would only move updated_at
+            await store.set_document_tags(state.settings.bank, name, sorted(wanted))
+        return {"tags": sorted(wanted)}
+
+    each(state, read_ids(document_ids), work, "would be retagged" if dry_run else "retagged", failed)
+
+
+@documents.command("delete")
+@click.argument("document_ids", nargs=-1, required=True, metavar="ID... | -")
+@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
+@bulk_options
+@pass_state
+def delete(state: State, document_ids: tuple[str, ...], dry_run: bool, failed: Path | None) -> None:
+    """Delete documents with all their memories. There is no undo.
+
+    - reads ids or the lines of `console documents list --jsonl` from standard input; it needs --yes or --dry-run.
+    """
     bank = state.settings.bank
-    wanted = tuple(dict.fromkeys(document_ids))
+    wanted = tuple(read_ids(document_ids))
 
     async def look(store: MemoryStore) -> list[Document]:
         # All of them before the first is deleted: a wrong id must not leave half of the work done.
@@ -219,6 +262,13 @@ def delete(state: State, document_ids: tuple[str, ...], dry_run: bool) -> None:
             note(f"would delete {what} from bank {bank!r}")
         return
     confirm(state, f"delete {what} from bank {bank!r}")
+    if failed is not None or state.as_jsonl:
+
+        async def one(store: MemoryStore, name: str) -> dict[str, int]:
+            return {"memory_units_deleted": await store.delete_document(bank, name)}
+
+        each(state, wanted, one, "deleted", failed)
+        return
 
     async def work(store: MemoryStore) -> int:
         gone = 0

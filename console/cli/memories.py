@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from console.cli.base import State, group, note, pass_state
-from console.cli.options import FACT_TYPES, check_span, moment_type, page_options, tag_options
+from console.cli.base import State, group, jsonl_option, note, pass_state
+from console.cli.bulk import bulk_options, each, read_ids
+from console.cli.options import FACT_TYPES, all_option, check_span, moment_type, page_options, tag_options
 from console.cli.output import (
     Column,
     mapping_words,
     moment,
     out,
-    page_json,
     print_fields,
     print_json,
     print_range,
     print_table,
     text_width,
 )
+from console.cli.rows import show_listing
 from console.memory.models import Curation, Memory, MemoryQuery
 from console.memory.store import MemoryStore
 from console.text import neutralise, wrap
@@ -62,14 +64,17 @@ def memories() -> None: ...
 @click.option("--since", "start_date", type=moment_type(), help="From this time on.")
 @click.option("--until", "end_date", type=moment_type(), help="Before this time.")
 @page_options(100)
+@all_option
+@jsonl_option
 @pass_state
-def list_(state: State, state_: str, **filters: Any) -> None:
+def list_(state: State, state_: str, every: bool, **filters: Any) -> None:
     """The facts of the bank, mentioned last first. Taken-back ones: --state invalidated."""
     check_span(filters["start_date"], filters["end_date"], ("--since", "--until"))
     query = MemoryQuery(state=state_, **filters)
-    page = state.with_store(lambda store: store.list_memories(state.settings.bank, query))
-    if state.as_json:
-        print_json(page_json(page))
+    page = show_listing(
+        state, lambda store, asked: store.list_memories(state.settings.bank, asked), query, every
+    )
+    if page is None:
         return
     print_table(
         [
@@ -94,7 +99,7 @@ def list_(state: State, state_: str, **filters: Any) -> None:
         style=lambda at: "dim" if page.items[at].state == _INVALIDATED else None,
     )
     what = "memories" if state_ == "valid" else "invalidated memories"
-    print_range(page, what, more=f"--offset {page.offset + len(page.items)} shows more")
+    print_range(page, what, more=f"--offset {page.offset + len(page.items)} or --all shows more")
 
 
 @memories.command("get")
@@ -106,21 +111,50 @@ def get(state: State, memory_id: str) -> None:
 
 
 @memories.command("invalidate")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_ids", nargs=-1, required=True, metavar="ID... | -")
 @click.option("--reason", metavar="TEXT", help="Why; kept with the fact.")
+@click.option("--dry-run", is_flag=True, help="Only say which.")
+@bulk_options
 @pass_state
-def invalidate(state: State, memory_id: str, reason: str | None) -> None:
-    """Take a fact back: it stays in the bank, but nothing recalls it. `restore` undoes it."""
-    changed = _curate(state, memory_id, Curation(state=_INVALIDATED, reason=reason))
-    _done(state, changed, "invalidated")
+def invalidate(
+    state: State, memory_ids: tuple[str, ...], reason: str | None, dry_run: bool, failed: Path | None
+) -> None:
+    """Take facts back: they stay in the bank, but nothing recalls them. `restore` undoes it.
+
+    - reads ids or the lines of a listing: `console memories list --q port --jsonl | console memories invalidate -`
+    """
+    _curate_all(state, memory_ids, Curation(state=_INVALIDATED, reason=reason), _INVALIDATED, dry_run, failed)
 
 
 @memories.command("restore")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_ids", nargs=-1, required=True, metavar="ID... | -")
+@click.option("--dry-run", is_flag=True, help="Only say which.")
+@bulk_options
 @pass_state
-def restore(state: State, memory_id: str) -> None:
-    """Make a taken-back fact live again."""
-    _done(state, _curate(state, memory_id, Curation(state="valid")), "restored")
+def restore(state: State, memory_ids: tuple[str, ...], dry_run: bool, failed: Path | None) -> None:
+    """Make taken-back facts live again."""
+    _curate_all(state, memory_ids, Curation(state="valid"), "restored", dry_run, failed)
+
+
+def _curate_all(
+    state: State, words: tuple[str, ...], curation: Curation, verb: str, dry_run: bool, failed: Path | None
+) -> None:
+    ids = read_ids(words)
+    if dry_run:
+
+        async def look(store: MemoryStore, memory_id: str) -> Memory:
+            return await store.get_memory(state.settings.bank, memory_id)
+
+        each(state, ids, look, f"would be {verb}", failed)
+        return
+    if len(ids) == 1 and "-" not in words and failed is None and not state.as_jsonl:
+        _done(state, _curate(state, ids[0], curation), verb)
+        return
+
+    async def work(store: MemoryStore, memory_id: str) -> Memory:
+        return await store.curate_memory(state.settings.bank, memory_id, curation)
+
+    each(state, ids, work, verb, failed)
 
 
 @memories.command("edit")

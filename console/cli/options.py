@@ -162,3 +162,8 @@ def page_options(limit: int) -> Callable[[F], F]:
         )(function)
 
     return decorate
+
+
+def all_option(function: F) -> F:
+    """``--all``: everything instead of a page, as ``every``."""
+    return click.option("--all", "every", is_flag=True, help="All of them, instead of --limit.")(function)

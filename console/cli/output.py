@@ -37,6 +37,21 @@ def print_json(value: Any) -> None:
     print_bytes((_RISKY.sub(_escaped, text) + "\n").encode("utf-8"))
 
 
+def print_jsonl(rows: Sequence[Any]) -> None:
+    """One JSON value a line on stdout, as UTF-8."""
+    if not rows:
+        return
+    try:
+        text = msgspec.json.encode(rows[0]).decode() if len(rows) == 1 else _lines(rows)
+    except UnicodeEncodeError:  # a lone surrogate: JSON can carry it escaped, UTF-8 cannot
+        text = "\n".join(json.dumps(msgspec.to_builtins(row), ensure_ascii=True) for row in rows)
+    print_bytes((_RISKY.sub(_escaped, text.rstrip("\n")) + "\n").encode("utf-8"))
+
+
+def _lines(rows: Sequence[Any]) -> str:
+    return msgspec.json.Encoder().encode_lines(rows).decode("utf-8")
+
+
 def print_bytes(data: bytes) -> None:
     """Bytes on stdout, after what was printed before."""
     sys.stdout.flush()

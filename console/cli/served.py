@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from console.cli.base import State, check_text, confirm, note
-from console.cli.output import Column, mapping_words, moment, out, print_fields, print_json, print_table
+from console.cli.base import State, check_text, confirm, jsonl_option, note
+from console.cli.output import (
+    Column,
+    mapping_words,
+    moment,
+    out,
+    print_fields,
+    print_json,
+    print_jsonl,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from console.api.client import Api
@@ -119,6 +128,7 @@ def paged(limit: int) -> Callable[[F], F]:
     """``--limit``, ``--offset`` and ``--all``."""
 
     def decorate(function: F) -> F:
+        function = jsonl_option(function)
         function = click.option("--all", "every", is_flag=True, help="All of them, instead of --limit.")(
             function
         )
@@ -152,7 +162,10 @@ def show_rows(
     *,
     key: str = "items",
 ) -> None:
-    """A page as JSON, or as a table of the named fields and ``5 of 20 entities``."""
+    """A page as JSON or lines of it, or as a table of the named fields and ``5 of 20 entities``."""
+    if state.as_jsonl:
+        print_jsonl(page[key])
+        return
     if state.as_json:
         print_json(page)
         return
