@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from console.api.spec import find
+from console.memory.hindsight.http import Answer, Http
 from tests.api.coverage import BY_API, FIRST_CLASS, RETIRED
 from tests.api.described import document, operations
-
-from console.memory.hindsight.http import Answer, Http
 from tests.api.schema import answer_faults
 from tests.cli.conftest import Console, Ran
 
