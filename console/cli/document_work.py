@@ -14,6 +14,7 @@ from console.api.request import fill
 from console.cli.base import State, command, note, pass_state
 from console.cli.options import moment_type, pairs
 from console.cli.output import Column, count, out, print_json
+from console.cli.pending import refuse_busy
 from console.cli.served import (
     BANK,
     ask,
@@ -73,9 +74,10 @@ def reprocess(state: State, document_id: str, dry_run: bool, wait: bool) -> None
     """Extract the facts of a document anew. Edits are lost, and what was taken back is live again."""
     bank = state.settings.bank
 
-    async def look(store: MemoryStore) -> tuple[int, int, list[Operation]]:
+    async def look(store: MemoryStore) -> tuple[int, int]:
         from console.memory.models import MemoryQuery
 
+        await refuse_busy(store, bank, {document_id})
         await store.get_document(bank, document_id)
         every = MemoryQuery(document_id=document_id, limit=100_000)
         live = (await store.list_memories(bank, every)).items
@@ -84,22 +86,9 @@ def reprocess(state: State, document_id: str, dry_run: bool, wait: bool) -> None
                 bank, MemoryQuery(document_id=document_id, state="invalidated", limit=0)
             )
         ).total
-        pending = [
-            op
-            for status in ("pending", "processing")
-            for op in (await store.list_operations(bank, status=status, limit=100)).items
-            if op.document_id == document_id or document_id in op.document_ids
-        ]
-        return sum(1 for memory in live if memory.edited_at), gone, pending
+        return sum(1 for memory in live if memory.edited_at), gone
 
-    edited, gone, pending = state.with_store(look)
-    if pending:
-        from console.memory.errors import Conflict
-
-        raise Conflict(
-            f"document {document_id!r} is being worked on by operation {pending[0].id}",
-            hint=f"`console operations wait {pending[0].id}` first: the two do not keep their order",
-        )
+    edited, gone = state.with_store(look)
     lost = (
         f"{count(edited, 'edit')} lost, {count(gone, 'retracted fact')} live again"
         if edited or gone

@@ -25,6 +25,7 @@ from console.cli.output import (
     print_table,
     styled,
 )
+from console.cli.pending import refuse_busy
 from console.cli.rows import show_listing
 from console.memory.errors import NotFound
 from console.memory.models import Document, DocumentQuery
@@ -247,6 +248,7 @@ def delete(state: State, document_ids: tuple[str, ...], dry_run: bool, failed: P
     wanted = tuple(read_ids(document_ids))
 
     async def look(store: MemoryStore) -> list[Document]:
+        await refuse_busy(store, bank, wanted)
         # All of them before the first is deleted: a wrong id must not leave half of the work done.
         return [await store.get_document(bank, name) for name in wanted]
 

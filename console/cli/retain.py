@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import click
+import msgspec
 
 from console.cli.base import State, check_text, command, note, pass_state
 from console.cli.inputs import Item, Unreadable, batches, gather, read_text
 from console.cli.options import moment_type, pairs
 from console.cli.output import count, out, print_json
+from console.cli.pending import refuse_busy
 from console.cli.streams import stderr_is_terminal
-from console.memory.errors import StoreError
+from console.memory.errors import NotFound, StoreError
 from console.memory.models import RetainItem, RetainResponse
 from console.memory.store import MemoryStore
 from console.text import label
@@ -80,6 +82,7 @@ def retain(
     """Store a text, standard input (-), files, or the text files of folders.
 
     A document that exists is replaced, with its tags, context and metadata: say all of them every time.
+    With --append it keeps them, and those that are given are added.
     """
     if document_id is not None:
         document_id = check_text(document_id, "--id")
@@ -154,6 +157,7 @@ def _send(
     answers: list[RetainResponse] = []
 
     async def work(store: MemoryStore) -> None:
+        await refuse_busy(store, bank, {item.document_id for item in items})
         with click.progressbar(
             length=len(items),
             label="retaining",
@@ -163,7 +167,7 @@ def _send(
             for batch in batches(
                 _texts(items, encoding), documents=_BATCH_DOCUMENTS, characters=_BATCH_CHARACTERS
             ):
-                requests = [template.item(document_id, text) for document_id, text in batch]
+                requests = [await _completed(store, bank, template.item(name, text)) for name, text in batch]
                 answers.append(await store.retain(bank, requests, background=background))
                 bar.update(len(batch))
 
@@ -175,6 +179,27 @@ def _send(
             note(f"{done} of {count(len(items), 'document')} were retained before this")
         raise
     return answers
+
+
+async def _completed(store: MemoryStore, bank: str, item: RetainItem) -> RetainItem:
+    """An addition keeps what the document has: a store clears tags, context and metadata that are not sent again."""
+    if item.update_mode != "append":
+        return item
+    try:
+        found = await store.get_document(bank, item.document_id)
+    except NotFound:
+        return item
+    params = found.retain_params or {}
+    metadata = found.document_metadata or params.get("metadata") or {}
+    kept = {str(key): str(value) for key, value in metadata.items()} | dict(item.metadata or {})
+    return msgspec.structs.replace(
+        item,
+        tags=tuple(dict.fromkeys((*found.tags, *item.tags))),
+        context=item.context if item.context is not None else params.get("context"),
+        metadata=kept or None,
+        strategy=item.strategy if item.strategy is not None else params.get("strategy"),
+        observation_scopes=params.get("observation_scopes"),
+    )
 
 
 def _report_dry_run(state: State, items: Sequence[Item]) -> None:
