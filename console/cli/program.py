@@ -41,6 +41,7 @@ _COMMANDS = {
     "mirror": ("console.cli.mirror:mirror", "The wiki: a bank's documents as pages in a git repository."),
     "probe": ("console.cli.probe:probe", "Saved queries with what they should find."),
     "api": ("console.cli.api:api", "Any operation of a Hindsight server."),
+    "hook": ("console.cli.hook:hook", "What a harness runs at its events."),
     "settings": ("console.cli.settings:settings", "Every setting and where it comes from."),
     "doctor": ("console.cli.doctor:doctor", "Check the store, the bank, git and the settings."),
     "demo": ("console.cli.demo:demo", "Make a sample project memory and open it."),
