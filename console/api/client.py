@@ -7,16 +7,18 @@ read-only console sends none that is not a GET, and nothing is sent under a path
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from console.api.request import Target, fill
 from console.api.spec import Operation, read_operations
-from console.memory.errors import ReadOnly, Unsupported
+from console.memory.errors import BadAnswer, ReadOnly, StoreError, Unsupported
 from console.memory.hindsight import HindsightStore
 from console.memory.hindsight.documents import get_document
 from console.memory.hindsight.http import Answer, Http, Repeat
+from console.memory.hindsight.ids import printable
+from console.memory.models import Version
 from console.settings import Settings
 
 READS = ("recall", "reflect", "preview", "dry-run-extract", "dry-run-refresh", "llm")
@@ -50,6 +52,7 @@ class Api:
         content: tuple[str, bytes] | None = None,
         missing: str = "what was asked for",
         timeout: float | None = None,
+        may_ignore: Collection[str] = (),
     ) -> Answer:
         """Send one request. A write is repeated only where the server certainly did not begin it."""
         reads = method == "GET" or (method == "POST" and target.plain[-1] in READS)
@@ -58,6 +61,41 @@ class Api:
         if target.document is not None:
             # An id such as a/../b leaves here encoded, but a proxy may tidy it: a read shows that without harm.
             await get_document(self.http, *target.document)
+        try:
+            return await self._call(method, target, query, body, content, reads, missing, timeout, may_ignore)
+        except BadAnswer as error:
+            if error.status != 404:
+                raise
+            raise await self._not_offered(method, target, error) from None
+
+    async def _not_offered(self, method: str, target: Target, error: BadAnswer) -> StoreError:
+        """No such route: of an older Hindsight say which, of something else say that it is none."""
+        try:
+            version = (await self.http.call("GET", "/version")).decode(Version).api_version
+        except StoreError:
+            return error
+        if not version:
+            return error
+        route = f"{method} …/{'/'.join(target.plain[4:] or target.plain)}"
+        return Unsupported(
+            f"the server ({printable(version, 40)}) does not offer {printable(route, 120)}",
+            where=self.url,
+            hint="a newer server may; `console api --list` shows what this one has",
+            status=404,
+        )
+
+    async def _call(
+        self,
+        method: str,
+        target: Target,
+        query: Iterable[tuple[str, str]],
+        body: Any,
+        content: tuple[str, bytes] | None,
+        reads: bool,
+        missing: str,
+        timeout: float | None,
+        may_ignore: Collection[str],
+    ) -> Answer:
         return await self.http.call(
             method,
             target.path,
@@ -67,6 +105,7 @@ class Api:
             repeat=_repeat(method, reads),
             missing=missing,
             timeout=timeout or (self.http.timeouts.reflect if method != "GET" else None),
+            may_ignore=may_ignore,
         )
 
     async def ask(
@@ -78,10 +117,16 @@ class Api:
         query: Iterable[tuple[str, str | int | bool | None]] = (),
         body: Any = None,
         missing: str = "what was asked for",
+        may_ignore: Collection[str] = (),
     ) -> Any:
         """Fill a template, send it, decode the JSON answer. Query values of None or '' are left out."""
         answer = await self.send(
-            method, fill(method, template, values), query=wire_query(query), body=body, missing=missing
+            method,
+            fill(method, template, values),
+            query=wire_query(query),
+            body=body,
+            missing=missing,
+            may_ignore=may_ignore,
         )
         return answer.decode(object) if answer.content else None
 

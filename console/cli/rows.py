@@ -14,7 +14,7 @@ import msgspec
 
 from console.cli.base import State
 from console.cli.output import page_json, print_json, print_jsonl
-from console.memory.errors import Conflict
+from console.memory.errors import Conflict, Unsupported
 from console.memory.models import DocumentQuery, DocumentSummary, Memory, MemoryQuery, Page
 from console.memory.store import MemoryStore
 
@@ -54,17 +54,13 @@ def show_listing(
 
     With ``--jsonl`` rows are printed page by page: memory holds one page, whatever the bank holds.
     """
-    if isinstance(query, DocumentQuery) and whole and query.time_field is None:
-        query = msgspec.structs.replace(
-            query, time_field="created_at"
-        )  # an update would move a row between pages
 
     async def work(store: MemoryStore) -> Page[R]:
         if not whole:
             return await list_(store, query)
         parts: list[R] = []
         total = 0
-        async for page in every(lambda asked: list_(store, asked), query):
+        async for page in every(lambda asked: list_(store, asked), await _steady(list_, store, query)):
             total = page.total
             if state.as_jsonl:
                 await asyncio.to_thread(print_jsonl, page.items)
@@ -80,3 +76,16 @@ def show_listing(
     else:
         return found
     return None
+
+
+async def _steady(list_: Callable[[MemoryStore, Q], Awaitable[Page[R]]], store: MemoryStore, query: Q) -> Q:
+    """The query in an order that an update does not change: else it would move a row between two pages. A server before
+    1.1 has only the other order; there the check after the last page has to do."""
+    if not isinstance(query, DocumentQuery) or query.time_field is not None:
+        return query
+    steady = msgspec.structs.replace(query, time_field="created_at")
+    try:
+        await list_(store, msgspec.structs.replace(steady, limit=0))
+    except Unsupported:
+        return query
+    return steady

@@ -23,7 +23,7 @@ WRONG = [
     (["banks", "list", "--limit", "-1"], "'--limit'"),
     (["banks", "create"], "missing argument"),
     (["documents", "get"], "missing argument"),
-    (["documents", "--since", "yesterday"], "no time"),
+    (["documents", "--since", "someday"], "no time"),
     (["documents", "tags", "x", "a", "--clear"], "give the tags"),
     (["memories", "--type", "opinion"], "'opinion' is not one of"),
     (["memories", "edit", "x"], "say what to change"),

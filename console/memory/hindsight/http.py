@@ -11,7 +11,7 @@ import asyncio
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeVar
@@ -182,11 +182,13 @@ class Http:
         missing: str = "what was asked for",
         timeout: float | None = None,
         max_bytes: int | None = None,
+        may_ignore: Collection[str] = (),
     ) -> Answer:
         """Send and return the successful answer. Raises StoreError for everything else.
 
         ``path`` is already encoded; ``missing`` names what a 404 is about; ``timeout`` bounds one try.
-        ``content`` is a media type and bytes, in place of a JSON ``body``.
+        ``content`` is a media type and bytes, in place of a JSON ``body``. ``may_ignore`` names parameters that an
+        older server may ignore, because the caller sees that in the answer.
         """
         if self._closed:
             raise Unavailable("this store is closed", where=str(self.address))
@@ -208,7 +210,7 @@ class Http:
                 again = broken.unsent or (repeat is Repeat.ALWAYS and not broken.slow)
             else:
                 if answer.status < 300:
-                    self._refuse_ignored(answer, query, body, writes)
+                    self._refuse_ignored(answer, query, body, writes, may_ignore)
                     return replace(answer, writes=writes)
                 asked = retry_after(answer.headers)
                 failure = self._redacted(
@@ -297,10 +299,13 @@ class Http:
         return error
 
     @staticmethod
-    def _refuse_ignored(answer: Answer, query: list[tuple[str, str]], body: Any, writes: bool) -> None:
+    def _refuse_ignored(
+        answer: Answer, query: list[tuple[str, str]], body: Any, writes: bool, may_ignore: Collection[str]
+    ) -> None:
         """The server answers 200 and names what it ignored: a filter that was ignored is not believed."""
         ignored = {name.strip() for name in answer.headers.get("x-ignored-params", "").split(",")} - {""}
         sent = {name for name, _ in query} | (set(body) if isinstance(body, dict) else set())
+        ignored -= set(may_ignore)
         if ignored & sent:
             raise Unsupported(
                 f"the server ignores {', '.join(sorted(ignored & sent))}",
