@@ -8,10 +8,11 @@ import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import httpcore
 
+from console.seam.errors import SpoolError
 from console.seam.spool import NO_PAGE, PAGE_DUE, Spool, Write
 from console.seam.upstream import Headers
 from console.seam.writes import answer_of
@@ -23,7 +24,6 @@ log = logging.getLogger("console.seam")
 UNREACHED = (
     httpcore.ConnectError,
     httpcore.ConnectTimeout,
-    httpcore.PoolTimeout,
     httpcore.UnsupportedProtocol,
     httpcore.LocalProtocolError,
 )
@@ -125,14 +125,13 @@ class Delivery:
             if found.refused:
                 await self._settle(row, "rejected", status=status, error=found.refused)
                 return
-            await self.spool.settle(
+            await self._note(
                 row,
                 "stored",
                 status=status,
                 operations=found.operations,
                 page=PAGE_DUE,
                 bank=found.bank or None,
-                attempted=True,
             )
         elif status in _LATER:
             await self._settle(
@@ -143,7 +142,15 @@ class Delivery:
 
     async def _settle(self, row: int, state: str, *, status: int = 0, error: str, due: float = 0) -> None:
         log.info("write %s: %s, %s", row, state, error)
-        await self.spool.settle(row, state, status=status, error=error, page=NO_PAGE, due=due, attempted=True)
+        await self._note(row, state, status=status, error=error, page=NO_PAGE, due=due)
+
+    async def _note(self, row: int, state: str, **what: Any) -> None:
+        """A journal that cannot be written any more changes nothing about what the bank said: the client hears that,
+        and the row, still pending, is looked for in the bank when a seam starts again."""
+        try:
+            await self.spool.settle(row, state, attempted=True, **what)
+        except SpoolError as error:
+            log.error("write %s is %s, but the journal does not say so: %s", row, state, error)
 
 
 def next_try(tries: int, now: float | None = None) -> float:
@@ -157,7 +164,6 @@ def reason(error: BaseException) -> str:
     text = {
         "ConnectError": "cannot connect",
         "ConnectTimeout": "no connection in time",
-        "PoolTimeout": "too many requests under way",
         "ReadTimeout": "no answer in time",
         "RemoteProtocolError": "the connection ended without an answer",
         "ReadError": "the connection broke",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from console.seam.delivery import log
 from console.seam.errors import SpoolError
 from console.seam.replay import find_text
 from console.seam.spool import NO_PAGE, PAGE_WAITS, Row, Spool
+from console.seam.stores import Stores
 from console.seam.writes import arguments_of, items_of, joined
 from mirror.errors import MirrorError, NotBound
 from mirror.export import text_hash
@@ -54,14 +55,14 @@ class Pages:
         spool: Spool,
         upstream: str,
         *,
-        open_store: Callable[[str], MemoryStore],
+        stores: Stores,
         repos: Sequence[Path],
         wiki: str,
         default_branch: str | None,
     ) -> None:
         self._spool = spool
         self._upstream = upstream
-        self._open_store = open_store
+        self._stores = stores
         self._repos = tuple(repos)
         self._wiki = wiki
         self._default_branch = default_branch
@@ -93,6 +94,7 @@ class Pages:
                 log.warning("pages wait: %s", error)
                 pause = min(60.0, pause * 2)
             if ending:
+                await self._stores.aclose()
                 return
             await asyncio.to_thread(self._wake.wait, pause)
             if pause > POLL and not self._ending:
@@ -120,25 +122,22 @@ class Pages:
         if not bank or self._unbound.get(bank, 0.0) > loop.time():
             await self._finish(rows)
             return len(rows)
-        store = self._open_store(rows[-1].label)
+        store = self._stores.of(rows[-1].label)
+        asked = _Round()
+        for row in rows:
+            await self._ask(store, row, asked)
         try:
-            asked = _Round()
-            for row in rows:
-                await self._ask(store, row, asked)
-            try:
-                await self._write(StoreSource(store, bank), asked)
-            except NotBound as error:
-                log.info("passed on, not mirrored: %s", error)
-                self._unbound[bank] = loop.time() + _UNBOUND
-            except NotFound as error:
-                log.info("the bank is gone: %s", error)
-            await self._diverged(store, asked.done)
-            await self._finish(asked.done)
-            for row in asked.waiting:
-                await self._spool.page(row.id, PAGE_WAITS)
-            return len(asked.done)
-        finally:
-            await store.aclose()
+            await self._write(StoreSource(store, bank), asked)
+        except NotBound as error:
+            log.info("passed on, not mirrored: %s", error)
+            self._unbound[bank] = loop.time() + _UNBOUND
+        except NotFound as error:
+            log.info("the bank is gone: %s", error)
+        await self._diverged(store, asked.done)
+        await self._finish(asked.done)
+        for row in asked.waiting:
+            await self._spool.page(row.id, PAGE_WAITS)
+        return len(asked.done)
 
     async def _write(self, source: StoreSource, asked: _Round) -> None:
         """In the first repository that has a wiki of the bank. Raises NotBound where none has."""

@@ -18,6 +18,7 @@ from console.memory.store import MemoryStore
 from console.seam.delivery import LOST, UNREACHED, Delivery, log, next_try
 from console.seam.errors import SpoolError
 from console.seam.spool import PAGE_DUE, Row, Spool
+from console.seam.stores import Stores
 from console.seam.upstream import Headers
 from console.seam.writes import Item, items_of, joined
 from mirror.export import text_hash
@@ -37,15 +38,21 @@ class Replay:
         delivery: Delivery,
         spool: Spool,
         *,
-        store: Callable[[str], MemoryStore],
+        stores: Stores,
         authorizations: Mapping[str, bytes],
         written: Callable[[], None],
     ) -> None:
         self._delivery = delivery
         self._spool = spool
-        self._store = store
+        self._stores = stores
+        self._own = 0
+        """Rows up to here were left by an earlier seam."""
         self._authorizations = authorizations
         self._written = written
+
+    async def begin(self) -> None:
+        """Before the first request: what is pending by now was left by an earlier seam. Raises SpoolError."""
+        self._own = await self._spool.last()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -63,7 +70,9 @@ class Replay:
         blocked: set[tuple[str, str]] = set()
         for row in await self._spool.due(self._delivery.backend.url, time.time() if now is None else now):
             keys = {(row.bank, document) for document in row.documents}
-            if row.id in self._delivery.under_way or keys & blocked:
+            # A pending row of this process is being sent now, and its sender settles it whatever happens.
+            sending = row.state == "pending" and row.id > self._own
+            if sending or row.id in self._delivery.under_way or keys & blocked:
                 blocked |= keys
                 continue
             if await self._one(row):
@@ -120,7 +129,7 @@ class Replay:
         wanted = joined(items_of(row.body))
         if not wanted or any(item.text is None or item.append for item in wanted.values()):
             return False
-        store = self._store(row.label)
+        store = self._stores.of(row.label)
         for document, item in wanted.items():
             if document is None:
                 if await find_text(store, row, item) is None:

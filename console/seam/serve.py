@@ -24,6 +24,7 @@ from console.seam.errors import SeamError, SeamLocked
 from console.seam.pages import Pages
 from console.seam.replay import Replay
 from console.seam.spool import Spool
+from console.seam.stores import Stores
 
 PORT = 8898
 _BACKLOG = 512
@@ -66,26 +67,27 @@ async def _serve(plan: Plan, listener: socket.socket, ready: Callable[[], None])
 
     seam = Seam(backend, spool, plan.doors, written=written, fail_open=plan.fail_open, durable=plan.durable)
 
-    def store(label: str) -> MemoryStore:
-        shown = seam.authorizations.get(label) or seam.authorizations.get("")
-        theirs = shown.decode("latin-1").partition(" ")[2].strip() if shown else None
-        return plan.open_store(plan.token or theirs or None)
+    def shown(label: str) -> str | None:
+        given = seam.authorizations.get(label) or seam.authorizations.get("")
+        theirs = given.decode("latin-1").partition(" ")[2].strip() if given else None
+        return plan.token or theirs or None
 
+    stores = Stores(plan.open_store, shown)
     if plan.repos:
         pages.append(
             Pages(
                 spool,
                 backend.url,
-                open_store=store,
+                stores=Stores(plan.open_store, shown),
                 repos=plan.repos,
                 wiki=plan.wiki,
                 default_branch=plan.default_branch,
             )
         )
         pages[0].start()
-    replay = asyncio.create_task(
-        Replay(seam.delivery, spool, store=store, authorizations=seam.authorizations, written=written).run()
-    )
+    again = Replay(seam.delivery, spool, stores=stores, authorizations=seam.authorizations, written=written)
+    await again.begin()
+    replay = asyncio.create_task(again.run())
     server = _Server(_config(seam), ready)
     try:
         await server.serve(sockets=[listener])
@@ -95,6 +97,7 @@ async def _serve(plan: Plan, listener: socket.socket, ready: Callable[[], None])
             await replay
         for each in pages:
             await asyncio.to_thread(each.close)
+        await stores.aclose()
         await backend.aclose()
         spool.close()
 
@@ -167,7 +170,8 @@ def _one(spool: Path) -> Iterator[None]:
 @contextmanager
 def _listening(doors: Doors) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in doors.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named: asyncio switches Nagle's wait off for such sockets only, and it costs 40 ms an answer.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":  # there it would let two programs share the port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -171,6 +171,10 @@ class Spool:
         """Writes whose pages are not written yet, in order."""
         return await self._ask(lambda db: _rows(db, "page > 0 AND upstream = ?", (upstream,)))
 
+    async def last(self) -> int:
+        """The number of the newest write; 0 where there is none."""
+        return await self._ask(lambda db: db.execute("SELECT coalesce(max(id), 0) FROM writes").fetchone()[0])
+
     async def superseded(self, row: Row) -> bool:
         """Whether a later write of one of its documents was acknowledged."""
         return await self._ask(lambda db: _superseded(db, row))

@@ -14,6 +14,10 @@ Headers = Sequence[tuple[bytes, bytes]]
 CONNECT = 2.0
 """Seconds to reach the server: a client must learn within that time that it is down."""
 
+_KEPT = 20.0
+"""Seconds for which an idle connection is used again: below the server's 30, so none is picked up that it closes."""
+_IDLE = 100
+
 _HOP = frozenset(
     {
         b"connection",
@@ -53,13 +57,11 @@ class Upstream:
         standard = self.port == (443 if parts.scheme == "https" else 80)
         self.authority = host if standard else host + b":" + str(self.port).encode("ascii")
         # No proxy from the environment: a loopback endpoint that asks a proxy for its neighbour is a surprise.
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=ssl.create_default_context() if parts.scheme == "https" else None,
-            max_connections=200,
-            max_keepalive_connections=50,
-            keepalive_expiry=20.0,  # below the server's 30 s: a connection that it closes is never picked up
-            http1=True,
-        )
+        self._ssl = ssl.create_default_context() if parts.scheme == "https" else None
+        self._origin = httpcore.Origin(self.scheme, self.host, self.port)
+        # Not httpcore's own pool: it asks every idle connection about itself at every request (measured: twice the
+        # CPU time of everything else). The one used last is the one that is open most surely.
+        self._idle: list[httpcore.AsyncHTTPConnection] = []
 
     @asynccontextmanager
     async def send(
@@ -77,11 +79,32 @@ class Upstream:
         """
         url = httpcore.URL(scheme=self.scheme, host=self.host, port=self.port, target=self.prefix + target)
         out = [(b"host", self.authority), *((n, v) for n, v in headers if n != b"host")]
-        timeouts = {"connect": CONNECT, "read": read, "write": 60.0, "pool": 10.0}
-        async with self._pool.stream(
+        timeouts = {"connect": CONNECT, "read": read, "write": 60.0}
+        request = httpcore.Request(
             method.encode("ascii"), url, headers=out, content=body, extensions={"timeout": timeouts}
-        ) as response:
-            yield response
+        )
+        connection = await self._connection()
+        try:
+            response = await connection.handle_async_request(request)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        finally:
+            if connection.is_idle() and len(self._idle) < _IDLE:
+                self._idle.append(connection)
+            else:
+                await connection.aclose()
+
+    async def _connection(self) -> httpcore.AsyncHTTPConnection:
+        while self._idle:
+            found = self._idle.pop()
+            if found.is_available() and not found.has_expired():
+                return found
+            await found.aclose()
+        return httpcore.AsyncHTTPConnection(
+            self._origin, ssl_context=self._ssl, keepalive_expiry=_KEPT, http1=True
+        )
 
     def located(self, value: bytes, own: bytes) -> bytes:
         """A ``Location`` that names the server itself, as one that names the seam (``own``: ``http://host:port/src/x``):
@@ -96,4 +119,5 @@ class Upstream:
         return value
 
     async def aclose(self) -> None:
-        await self._pool.aclose()
+        while self._idle:
+            await self._idle.pop().aclose()
