@@ -248,12 +248,11 @@ class Spool:
 
 
 def open_spool(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """The file, 0600 in a folder of 0700. Raises SpoolError."""
+    """The file, 0600, in a folder that is made 0700; one that is there already keeps its mode (it may be /tmp). Raises
+    SpoolError."""
     try:
         if not read_only:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with suppress(NotImplementedError):
-                path.parent.chmod(0o700)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rw'}"
         db = sqlite3.connect(uri, uri=True, timeout=15, isolation_level=None, check_same_thread=False)

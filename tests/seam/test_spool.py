@@ -57,6 +57,15 @@ async def test_nobody_else_can_read_it(path: Path) -> None:
     spool.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no modes there")
+async def test_a_folder_of_somebody_else_keeps_its_mode(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    Spool(shared / "spool.sqlite").close()
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
+
+
 async def test_many_writes_share_a_commit(path: Path) -> None:
     spool = Spool(path)
     statements: list[str] = []
