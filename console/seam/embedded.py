@@ -29,9 +29,11 @@ from console.memory.errors import (
     Unsupported,
 )
 from console.memory.models import (
+    Bank,
     Curation,
     DocumentQuery,
     EntityInput,
+    Memory,
     MemoryQuery,
     Page,
     RecallRequest,
@@ -49,11 +51,18 @@ _FEATURES = {
     "observations": False,
     "mcp": False,
     "worker": False,
+    "bank_config_api": False,
+    "bank_llm_health": False,
+    "file_upload_api": False,
     "document_export_api": False,
     "document_import_api": False,
-    "file_upload_api": False,
+    "audit_log": False,
+    "llm_trace": False,
     "store_document_text": True,
 }
+"""All that the official client insists on."""
+_DISPOSITION = {"skepticism": 3, "literalism": 3, "empathy": 3}
+"""The server's own default; nothing here is steered by it."""
 _STATUS: tuple[tuple[type[StoreError], int], ...] = (
     (InvalidInput, 422),
     (NotFound, 404),
@@ -149,7 +158,11 @@ class Embedded:
         match (asked.method, asked.parts):
             case ("GET", []):
                 found = await self._store.list_banks(q=asked.one("q"), **asked.window(100))
-                return {"banks": found.items, "total": found.total, **_window(found)}
+                return {
+                    "banks": [_profile(bank) for bank in found.items],
+                    "total": found.total,
+                    **_window(found),
+                }
             case (_, [bank]):
                 return await self._bank(asked, bank)
             case (_, [bank, "config"]):
@@ -183,8 +196,7 @@ class Embedded:
         raise _Refused(405, "Method Not Allowed")
 
     async def _profile(self, bank: str) -> dict[str, Any]:
-        found = await self._store.get_bank(bank)
-        return {**msgspec.to_builtins(found), "disposition": None}
+        return _profile(await self._store.get_bank(bank))
 
     async def _config(self, asked: _Asked, bank: str) -> dict[str, Any]:
         await self._store.create_bank(bank)
@@ -221,7 +233,7 @@ class Embedded:
                     "tags": asked.many("tags"),
                 }
                 page = await self._store.list_memories(bank, _convert(wanted, MemoryQuery))
-                return {"items": [_memory(m) for m in page.items], "total": page.total, **_window(page)}
+                return {"items": [_listed(m) for m in page.items], "total": page.total, **_window(page)}
             case ("GET", [memory]):
                 return _memory(await self._store.get_memory(bank, memory))
             case ("PATCH", [memory]):
@@ -437,7 +449,22 @@ def _convert(value: Mapping[str, Any], kind: Any) -> Any:
         raise _Refused(422, [_invalid("", str(error))]) from error
 
 
-def _memory(memory: Any) -> dict[str, Any]:
+def _profile(bank: Bank) -> dict[str, Any]:
+    built: dict[str, Any] = msgspec.to_builtins(bank)
+    return {
+        **built,
+        "name": bank.name or bank.bank_id,
+        "mission": bank.mission or "",
+        "disposition": _DISPOSITION,
+    }
+
+
+def _listed(memory: Memory) -> dict[str, Any]:
+    """A list names a memory's entities in one text, a single read as a list."""
+    return {**_memory(memory), "entities": ", ".join(memory.entities)}
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
     built: dict[str, Any] = msgspec.to_builtins(memory)
     return {**built, "type": built.get("fact_type")}
 

@@ -48,6 +48,8 @@ class Seam:
 
     def start(self, within: float = 20) -> None:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("HINDSIGHT_", "CONSOLE_"))}
+        if own := os.environ.get("TEST_SEAM_TOKEN"):
+            environment["CONSOLE_SEAM_TOKEN"] = own
         self.process = subprocess.Popen(
             self._args, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -288,6 +290,52 @@ async def test_what_the_server_missed_goes_there_when_it_is_back(
             await asyncio.sleep(0.1)
         assert (await run.store.get_document(run.bank, "kept")).original_text == "Kept."
         assert "Kept." in run.shown("kept", f"mirror/{run.bank}")
+
+
+async def test_a_write_whose_client_left_is_found_by_its_text(
+    run: Run, hindsight_url: str, tmp_path: Path
+) -> None:
+    with running(hindsight_url, run.repo.path, tmp_path / "state") as seam:
+        item = {"content": "A text that nobody waited for."}
+        with pytest.raises(httpx.TimeoutException):
+            httpx.post(seam.url + RETAIN.format(run.bank), json={"items": [item]}, timeout=0.05)
+        end = time.monotonic() + 30
+        while not (rows := seam.rows()) or rows[0].state == "pending" or rows[0].page:
+            assert time.monotonic() < end, rows
+            await asyncio.sleep(0.1)
+        # Whether the server finished it or gave it up is the server's race: the journal must say which.
+        stored = [text for text in (await run.stored()).values() if text == item["content"]]
+        if stored:
+            assert [row.state for row in seam.rows()] == ["stored"]
+            assert "nobody waited" in run.shown(seam.rows()[0].documents[0], f"mirror/{run.bank}")
+        else:
+            assert seam.rows()[0].state == "unknown" and seam.rows()[0].body
+
+
+async def test_two_clients_on_one_document_end_with_the_banks_text(
+    run: Run, hindsight_url: str, tmp_path: Path
+) -> None:
+    with running(hindsight_url, run.repo.path, tmp_path / "state") as seam:
+        async with httpx.AsyncClient(timeout=60) as client:
+            answers = await asyncio.gather(
+                *(
+                    client.post(
+                        seam.url + RETAIN.format(run.bank),
+                        json={
+                            "items": [{"content": f"Version {number}.", "document_id": "both"}],
+                            "async": number % 2 == 0,
+                        },
+                    )
+                    for number in range(12)
+                )
+            )
+        assert all(answer.is_success for answer in answers)
+        await asyncio.to_thread(_quiet, seam)
+        stored = (await run.store.get_document(run.bank, "both")).original_text
+        page = run.repo.show(run.page("both").removesuffix(".md") + ".txt", f"mirror/{run.bank}").decode()
+        assert page == f"{stored}\n"
+        verified = await verify(run.source, run.repo.path, Options(branch=True, offline=True))
+        assert verified.differences == []
 
 
 async def test_two_seams_on_one_spool_or_one_port_are_refused(
