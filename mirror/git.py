@@ -17,6 +17,7 @@ from pathlib import Path
 
 from mirror.errors import GitFailed, Locked, NotARepository
 from mirror.files import check_path, is_dir
+from mirror.gitlines import printable_line, rows
 
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # a missing git program is our error, not an ImportError
 import git
@@ -114,7 +115,7 @@ class Repository:
             ) from error
         except (GitError, OSError, ValueError) as error:
             raise NotARepository(
-                "the repository cannot be opened", where=str(start), hint=_line(error)
+                "the repository cannot be opened", where=str(start), hint=printable_line(error)
             ) from error
         if repo.bare or repo.working_tree_dir is None:
             raise NotARepository(
@@ -125,7 +126,9 @@ class Repository:
         found = cls(repo)
         probe = found._run(["rev-parse", "--git-dir"], check=False)
         if probe.returncode:
-            raise NotARepository("git refuses this repository", where=str(start), hint=_line(probe.stderr))
+            raise NotARepository(
+                "git refuses this repository", where=str(start), hint=printable_line(probe.stderr)
+            )
         found.git_dir = found.top / os.fsdecode(probe.stdout.rstrip(b"\r\n"))
         if found._text("rev-parse", "--show-object-format", check=False) not in ("", "sha1"):
             raise NotARepository(
@@ -163,13 +166,13 @@ class Repository:
             ) from error
         except OSError as error:
             raise GitFailed(
-                f"git {args[0]} could not be started", where=str(self.top), hint=_line(error)
+                f"git {args[0]} could not be started", where=str(self.top), hint=printable_line(error)
             ) from error
         if check and done.returncode:
             raise GitFailed(
                 f"git {args[0]} failed",
                 where=str(self.top),
-                hint=_line(done.stderr) or f"exit {done.returncode}",
+                hint=printable_line(done.stderr) or f"exit {done.returncode}",
             )
         return done
 
@@ -244,7 +247,7 @@ class Repository:
     def fast_forward(self, commit: str) -> str:
         """Bring branch, index and files of a work tree to a descendant; '' or why git would not."""
         done = self._run(["merge", "--ff-only", "--quiet", commit], check=False)
-        return _line(done.stderr) or f"exit {done.returncode}" if done.returncode else ""
+        return printable_line(done.stderr) or f"exit {done.returncode}" if done.returncode else ""
 
     def count_between(self, old: str | None, new: str) -> int:
         """Commits of ``new`` that ``old`` does not have."""
@@ -298,7 +301,7 @@ class Repository:
                 where=str(self.common_dir),
                 hint="wait for it, then run this again",
             )
-        raise GitFailed(f"git update-ref {ref} failed", where=str(self.top), hint=_line(done.stderr))
+        raise GitFailed(f"git update-ref {ref} failed", where=str(self.top), hint=printable_line(done.stderr))
 
     # Trees and blobs -----------------------------------------------------------------------------------
 
@@ -307,13 +310,7 @@ class Repository:
         if revision is None:
             return {}
         done = self._run(["ls-tree", "-r", "-z", "--full-tree", revision, "--", f"{folder}/"])
-        entries: dict[str, TreeEntry] = {}
-        for row in done.stdout.split(b"\0"):
-            if row:
-                head, _, path = row.partition(b"\t")
-                mode, _kind, oid = head.decode("ascii").split()
-                entries[path.decode("utf-8", "surrogateescape")] = TreeEntry(mode, oid)
-        return entries
+        return {path: TreeEntry(mode, oid) for path, (mode, _kind, oid) in rows(done.stdout)}
 
     def entry(self, revision: str | None, path: str) -> TreeEntry | None:
         """One blob, link, submodule or tree at a path, or None."""
@@ -549,7 +546,7 @@ class Repository:
                 raise GitFailed(
                     "the branch moved, the index could not be set",
                     where=str(self.top),
-                    hint=f"{_line(done.stderr)}; run this again and it is put right",
+                    hint=f"{printable_line(done.stderr)}; run this again and it is put right",
                 )
             if time.monotonic() > deadline:
                 raise Locked(
@@ -563,13 +560,7 @@ class Repository:
     def index(self, folder: str) -> dict[str, TreeEntry]:
         """Path -> staged entry below a folder."""
         done = self._run(["ls-files", "-s", "-z", "--", folder])
-        entries: dict[str, TreeEntry] = {}
-        for row in done.stdout.split(b"\0"):
-            if row:
-                head, _, path = row.partition(b"\t")
-                mode, oid, _stage = head.decode("ascii").split()
-                entries[path.decode("utf-8", "surrogateescape")] = TreeEntry(mode, oid)
-        return entries
+        return {path: TreeEntry(mode, oid) for path, (mode, oid, _stage) in rows(done.stdout)}
 
     def filtered(self, path: str) -> bool:
         """Whether a filter such as LFS, or another encoding, would turn a file's bytes into others."""
@@ -592,22 +583,4 @@ class Repository:
         try:
             return list(self._repo.iter_commits(revision, paths=path, max_count=limit))
         except (GitCommandError, ValueError) as error:
-            raise GitFailed("the history cannot be read", where=path, hint=_line(error)) from error
-
-
-def printable_line(error: object) -> str:
-    """The line of git's output that says what went wrong, fit for a message."""
-    return _line(error)
-
-
-def _line(error: object) -> str:
-    text = error.decode("utf-8", "replace") if isinstance(error, bytes) else str(error)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    picked = next(
-        (line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1] if lines else ""
-    )
-    clean = "".join(c if c.isprintable() else "?" for c in picked)
-    # A remote's URL may carry a password.
-    import re
-
-    return re.sub(r"(\w+://)[^/@\s]+@", r"\1", clean)[:300]
+            raise GitFailed("the history cannot be read", where=path, hint=printable_line(error)) from error

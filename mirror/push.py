@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from mirror.errors import Protected, PushRefused, SecretsFound
-from mirror.git import Repository, printable_line
+from mirror.git import Repository
+from mirror.gitlines import printable_line
 
 _RACED = (
     "fetch first",
